@@ -309,7 +309,7 @@ def test_no_function_of_python_is_named(here: Path, run, monkeypatch: pytest.Mon
         _, _, error = run(*argv)
         assert error.startswith(f"fnabi: {url} needs fsspec"), argv
     shutil.copytree(RELEASES / "1.0", "models")
-    monkeypatch.setattr("fnabi.many.catalog._store.find_spec", lambda name: None)
+    monkeypatch.setattr("fnabi.many.catalog._database.find_spec", lambda name: None)
     for argv in (
         ["find", "models"],
         ["catalog", "update", "c.duckdb", "models"],
@@ -411,8 +411,8 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
         (["find", "--path=x"], "there is no option --path; it is --file here"),
         (["stub", "--format", "pyi"], "there is no option --format; it is --language here"),
         (["inspect", "--needz"], "there is no option --needz; did you mean --needs?"),
-        (["diff", "--html"], "OLD, NEW are missing"),
-        (["diff", "--htm", "--lenient"], "OLD, NEW are missing"),
+        (["diff", "--html"], "OLD is missing"),
+        (["diff", "--htm", "--lenient"], "OLD is missing"),
         (["diff", "--", "-x"], "NEW is missing"),
         (["catalog"], "ACTION, CATALOG are missing"),
         (["catalog", "sql", "x", " "], "sql needs one query, in quotes"),
@@ -433,11 +433,9 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
             ["completion", "bash", "--", "x"],
             "bash gives its word breaks and the line before and after the cursor",
         ),
-        (
-            ["diff", "--catalog", "x", "y", "--style=markdown"],
-            "--style=markdown cannot be used with --catalog",
-        ),
-        (["diff", "--catalog", "x", "y", "--html"], "--html cannot be used with --catalog"),
+        (["diff", "--catalog", "x"], "NEW is missing"),
+        (["diff", "--catalog", "x", "y", "--since=7d"], "--since and NEW cannot be combined"),
+        (["diff", "x", "--since=7d"], "--since is only allowed with --catalog"),
         (
             ["inspect", "x", "--extract", "y", "z", "--function", "f"],
             "--extract and --function cannot be combined",

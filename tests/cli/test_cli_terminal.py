@@ -459,7 +459,7 @@ def test_help_comes_at_once() -> None:
 SLOW = {
     *("concurrent.futures", "email", "importlib.metadata", "inspect", "json", "logging", "pathlib"),
     *("shutil", "subprocess", "tempfile", "traceback", "typing_extensions", "zipfile"),
-    *("fnabi._base.progress", "fnabi.calls.library", "fnabi.many", "numpy", "rich"),
+    *("fnabi.calls.library", "fnabi.many", "numpy", "rich"),
 }
 """Modules whose import takes milliseconds, and which a short run of the command does without."""
 

@@ -6,8 +6,9 @@ Requests run concurrently; see `remote_store`. An object that changes between th
 from __future__ import annotations
 
 import asyncio
+import mmap
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from io import SEEK_SET, RawIOBase
 from typing import Any
@@ -21,6 +22,9 @@ from fnabi.vmfb._store import REQUESTS, UNKNOWN, Store, Version, fault, retried,
 
 _HEAD = 1 << 16
 """The size in bytes of the first range, which is all that most modules need."""
+
+_KEPT_MOST = 1 << 17
+"""The most bytes of further ranges that are kept of a module."""
 
 _LISTING_SECONDS = 600.0
 """How long the listing of a folder may take."""
@@ -45,8 +49,12 @@ class RemoteFile:
         url: Its URL, without secrets.
         data: Its first bytes, with the whole FlatBuffer.
         size: The size of the file in bytes.
+        kept: The small ranges that were read, for who reads them twice in a short time; None to
+            keep none, so that a change of the file is noticed.
 
     """
+
+    kept: dict[tuple[int, int], bytes] | None = None
 
     def __init__(self, url: str, store: Store, path: str, data: bytes, version: Version) -> None:
         assert version.size is not None
@@ -57,6 +65,11 @@ class RemoteFile:
         self._store = store
         self._path = path
         self._version = version
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it has been read."""
+        return len(self.data) >= self.size
 
     def read(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """Read ranges of offset and size.
@@ -73,21 +86,52 @@ class RemoteFile:
                 problem.file = self.url
                 raise problem
         store, version = self._store, self._version
+        missing = [each for each in ranges if self._part(*each) is None]
 
         async def read_all() -> list[tuple[bytes, Version]]:
             reads = (
-                store.read(self._path, offset, offset + size, version) for offset, size in ranges
+                store.read(self._path, offset, offset + size, version) for offset, size in missing
             )
             parts = await asyncio.gather(*reads)
             await store.check(self._path, version)
             return parts
 
-        if not any(size for _, size in ranges):
-            return [b""] * len(ranges)
+        parts: dict[tuple[int, int], bytes] = {}
+        if missing:
+            try:
+                parts = dict(zip(missing, (data for data, _ in store.run(read_all)), strict=True))
+            except Exception as problem:
+                raise store.error(problem, self._full) from None
+        found = [parts.get(each) or self._part(*each) or b"" for each in ranges]
+        kept = self.kept
+        if kept is not None and sum(map(len, [*kept.values(), *parts.values()])) <= _KEPT_MOST:
+            kept |= parts
+        return found
+
+    def placed(self, parts: Iterable[tuple[int, memoryview]]) -> Any:
+        """Return the bytes of the file as far as they are known, at their places; others are zero.
+
+        Args:
+            parts: What was read after the first bytes, with its offsets.
+
+        """
         try:
-            return [data for data, _ in store.run(read_all)]
-        except Exception as problem:
-            raise store.error(problem, self._full) from None
+            whole = mmap.mmap(-1, self.size)  # pages that nobody writes to take no memory
+        except (OSError, OverflowError, ValueError):  # the file claims to be too large
+            return self.data[: lib.fnabi_vmfb_extent(self.data, len(self.data))]
+        whole[: len(self.data)] = self.data
+        for offset, data in parts:
+            whole[offset : offset + len(data)] = data
+        return core.view(whole, "vmfb.open")
+
+    def _part(self, offset: int, size: int) -> bytes | None:
+        """Return a range of what has been read, None if it is not in it."""
+        if offset + size <= len(self.data) or not size:
+            return self.data[offset : offset + size]
+        for (start, length), data in (self.kept or {}).items():
+            if start <= offset and offset + size <= start + length:
+                return data[offset - start : offset - start + size]
+        return None
 
 
 async def _load(store: Store, path: str, version: Version, large: bool) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import groupby, islice
@@ -276,6 +276,8 @@ class Scan:
         self._threads = threads
         self._progress = progress
         self._options = storage_options
+        self._opened: Mapping[str, RemoteFile] = {}
+        """Files of stores that are open already, by their names."""
         self.empty: list[str] = []
 
     def _take_paths(self) -> Iterable[Path | Found]:
@@ -315,7 +317,7 @@ class Scan:
         self, chunks: Iterable[list[Found]], advance: Callable[[list[Found]], None]
     ) -> Iterator[ScanBatch]:
         stop = Event()
-        given = self._lenient, self._options, stop
+        given = self._lenient, self._options, stop, self._opened
         if self._threads == 1:
             for chunk in chunks:
                 yield from _Batches(*given).of(chunk)
@@ -410,11 +412,14 @@ def _kind(file: Found) -> str:
 class _Batches:
     """Batches that are filled from one chunk of files."""
 
-    def __init__(self, lenient: bool, options: Options, stop: Event) -> None:
+    def __init__(
+        self, lenient: bool, options: Options, stop: Event, opened: Mapping[str, RemoteFile]
+    ) -> None:
         self._batch = ScanBatch()
         self._lenient = lenient
         self._options = options
         self._stop = stop
+        self._opened = opened
 
     def of(self, chunk: list[Found]) -> Iterator[ScanBatch]:
         for kind, group in groupby(chunk, key=_kind):
@@ -462,7 +467,10 @@ class _Batches:
     def _take_remote(self, files: list[Found]) -> Iterator[ScanBatch]:
         from fnabi.vmfb import _remote as remote
 
-        opened = remote.open_files(files, self._options, "vmfb.scan")
+        more = [file for file in files if file.path not in self._opened]
+        loaded = iter(remote.open_files(more, self._options, "vmfb.scan"))
+        opened = [self._opened.get(file.path) or next(loaded) for file in files]
+        del loaded
         for index, file in enumerate(files):
             if self._stop.is_set():
                 return

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fnabi._base.text import one_line
 from fnabi.errors import FormatError
+from fnabi.many.catalog._migrate import columns_of
 from fnabi.many.catalog._table import COLUMNS, VERSION
 from fnabi.many.pattern._sql import literal, quoted_name
 
@@ -46,7 +47,7 @@ def check(
     *,
     earlier: bool = False,
     database: str = "catalog",
-) -> bool:
+) -> str:
     """Check the tables of an attached database, and run nothing of it.
 
     Args:
@@ -56,7 +57,7 @@ def check(
         database: The name of the database.
 
     Returns:
-        Whether they are of this version.
+        Their version. Of one that cannot be migrated, only the names of files were checked.
 
     Raises:
         FormatError: when it is not a catalog, or of another version.
@@ -72,15 +73,21 @@ def check(
         f"SELECT value FROM {quoted_name(database)}.main.catalog"
         " WHERE key = 'version' AND value IS NOT NULL"
     )
-    versions = [value for (value,) in found.fetchall()]
-    if versions != [VERSION]:
-        _check_version(path, versions, earlier)
+    version = _checked_version(path, [value for (value,) in found.fetchall()], earlier)
+    tables = columns_of(version)
+    if tables is None:
         if read_columns("files").get("file") not in ("VARCHAR", "VARCHAR NOT NULL"):
             raise no_catalog(path, "it has no column files.file")
-        return False
-    for table, columns in COLUMNS.items():
+        return version
+    for table, columns in tables.items():
         _check_columns(path, table, read_columns(table), columns)
-    return True
+    return version
+
+
+def read_all(connection: DuckDBPyConnection) -> None:
+    """Read all values of the tables, so that damage anywhere is an error of DuckDB."""
+    for table in COLUMNS:
+        connection.execute(f"SELECT bit_xor(hash({table})) FROM {table}").fetchall()
 
 
 def _refuse(
@@ -141,14 +148,16 @@ def _shown(text: str) -> str:
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
 
 
-def _check_version(path: str, versions: list[str], earlier: bool) -> None:
+def _checked_version(path: str, versions: list[str], earlier: bool) -> str:
+    """Return the version of a catalog, or refuse it."""
     if len(versions) != 1:
         raise no_catalog(path, f"it has {len(versions)} versions", "one")
     found = versions[0]
     older = found.isdecimal() and len(found) < len(VERSION) + 1 and int(found) < int(VERSION)
-    if earlier and older:
-        return
-    hint = "; `fnabi catalog update` makes it again" if older else " of this fnabi"
+    if found == VERSION or (earlier and older):
+        return found
+    does = "makes it again" if columns_of(found) is None else "migrates it"
+    hint = f"; `fnabi catalog update` {does}" if older else " of this fnabi"
     raise _refusal(path, f"catalog of version {_shown(found)}", f"version {VERSION}{hint}")
 
 
