@@ -1,7 +1,7 @@
 """Read, write and call the function ABIs of ML compilers.
 
-Public modules lie in rooms, and ``from fnabi import raw`` and ``import fnabi.raw`` find each of
-them. They are imported on first use, so ``import fnabi`` itself is cheap.
+Public modules lie in rooms, and ``from fnabi import raw`` finds each of them. They are imported on
+first use, so ``import fnabi`` itself is cheap.
 """
 
 from importlib import import_module
@@ -71,14 +71,14 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
     "many.catalog": ("Catalog",),
     "many.catalog_diff": (),
     "many.columns": ("Columns", "decode_columns", "encode_columns", "iter_columns"),
-    "many.dask": (),
-    "many.datafusion": (),
-    "many.duckdb": (),
-    "many.pandas": (),
     "many.pattern": (),
-    "many.polars": (),
-    "many.ray": (),
-    "many.spark": (),
+    "dask": (),
+    "datafusion": (),
+    "duckdb": (),
+    "pandas": (),
+    "polars": (),
+    "ray": (),
+    "spark": (),
     "dropin": (),
     "html": (),
     "stub": (),
@@ -86,8 +86,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
 """The public modules by room, with the names that fnabi itself has of each; a module or room with
 an underscore only gives names.
 
-``python -m tools names`` writes from it ``__init__.pyi``, for type checkers and editors, and files
-such as ``raw.py``, for ``import fnabi.raw``.
+``python -m tools names`` writes ``__init__.pyi`` from it, for type checkers and editors.
 """
 
 _HOMES = {name: module for module, names in _PUBLIC.items() for name in names}

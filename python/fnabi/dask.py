@@ -1,8 +1,102 @@
-# Written by `python -m tools names`: another name of the module.
-# ruff: noqa: D100, F403
-import sys
+"""Signatures and modules in data frames of Dask.
 
-import fnabi.many.dask
-from fnabi.many.dask import *  # for type checkers
+It needs ``pip install 'dask[distributed]' pandas pyarrow``.
 
-sys.modules[__name__] = fnabi.many.dask
+>>> import dask.dataframe, fnabi.dask
+>>> frame = dask.dataframe.read_parquet("signatures/")
+>>> fnabi.dask.decode(frame, "signature", "raw").to_parquet("decoded/")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from fnabi._base.arguments import check_attribute
+from fnabi._base.files import Options
+from fnabi._base.url import HiddenOptions
+from fnabi.many import _engine as engine
+from fnabi.many.columns._part import AnyAbi
+from fnabi.vmfb._walk import Path
+
+__all__ = ["decode", "scan"]
+
+
+def decode(
+    frame: Any,
+    column: str,
+    abi: AnyAbi = "raw",
+    *,
+    drop: bool = False,
+    prefix: str = "",
+    into: str | None = None,
+) -> Any:
+    """Decode the signatures in a column of a data frame, and add the result as columns.
+
+    Args:
+        frame: The data frame, of ``dask.dataframe``.
+        column: The column with the texts.
+        abi: The ABI of the texts, as for `decode_columns`.
+        drop: Whether the column with the texts is left out.
+        prefix: What the names of the new columns begin with, as for `fnabi.arrow.decode`.
+        into: The name of one new column that has all of them, a struct; or None.
+
+    Returns:
+        A data frame with the columns of `fnabi.arrow.decode`, in Arrow's types; the others and
+        the index stay as they are. It runs when it is consumed.
+
+    Raises:
+        CallError: when an argument is invalid, or Dask, pandas or pyarrow is not installed.
+
+    """
+    _load()
+    check_attribute("dask.decode: frame", frame, "map_partitions", "a DataFrame of Dask")
+    schema = _schema(frame._meta, column)
+    decode = engine.decoder("dask.decode", column, abi, drop, schema, prefix, into)
+    return frame.map_partitions(decode, meta=decode(frame._meta))
+
+
+def scan(
+    paths: Path | Iterable[Path], *, lenient: bool = False, storage_options: Options = None
+) -> Any:
+    """Return the exports of the modules in files, folders and stores as a data frame.
+
+    The files are listed here and read by the workers, to whom the paths must lead as well.
+
+    Args:
+        paths: As for `vmfb.scan`.
+        lenient: As for `vmfb.scan`.
+        storage_options: As for `vmfb.scan`.
+
+    Raises:
+        CallError: when an argument is invalid, or Dask, pandas or pyarrow is not installed.
+
+    """
+    hidden = HiddenOptions(storage_options or {})
+    frames, scan = _load(), partial(_scan, lenient=lenient, options=hidden)
+    groups = engine.group_files(paths, "dask.scan", storage_options) or [b""]
+    return frames.from_map(scan, groups, meta=scan(b""))
+
+
+def _load() -> Any:
+    try:
+        import dask.dataframe
+    except ImportError:
+        raise engine.missing("Dask, or pandas or pyarrow,", "dask") from None
+    return dask.dataframe
+
+
+def _schema(frame: Any, column: str) -> Any:  # only one column needs its type
+    import pyarrow
+
+    given = frame[column] if list(frame.columns).count(column) == 1 else []
+    text, null = pyarrow.array(given, from_pandas=True).type, pyarrow.null()
+    return pyarrow.schema([(str(e), text if e == column else null) for e in frame.columns])
+
+
+def _scan(group: bytes, lenient: bool, options: Options) -> Any:
+    import pandas
+
+    table = engine.scan_group(group, lenient, options)
+    return table.to_pandas(types_mapper=pandas.ArrowDtype)

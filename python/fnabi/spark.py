@@ -1,8 +1,154 @@
-# Written by `python -m tools names`: another name of the module.
-# ruff: noqa: D100, F403
-import sys
+"""Signatures and modules in Spark; needs ``pip install 'pyspark>=4.1' pandas pyarrow``.
 
-import fnabi.many.spark
-from fnabi.many.spark import *  # for type checkers
+>>> import fnabi.spark
+>>> frame = spark.read.parquet("signatures/")
+>>> fnabi.spark.decode(frame, "signature", "raw").write.parquet("decoded/")
+>>> fnabi.spark.register(spark)
+>>> spark.sql("SELECT fnabi_decode_raw(signature).status FROM parquet.`signatures/`")
+"""
 
-sys.modules[__name__] = fnabi.many.spark
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fnabi._base.arguments import check_attribute
+from fnabi._base.files import Options
+from fnabi._base.url import HiddenOptions
+from fnabi.errors import ArgumentValueError
+from fnabi.many import _engine as engine
+from fnabi.many.columns._part import AnyAbi
+from fnabi.vmfb._walk import Path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["decode", "register", "scan"]
+
+
+def decode(
+    frame: DataFrame,
+    column: str,
+    abi: AnyAbi = "raw",
+    *,
+    drop: bool = False,
+    prefix: str = "",
+    into: str | None = None,
+) -> DataFrame:
+    """Decode the signatures in a column of a data frame, and add the result as columns.
+
+    Args:
+        frame: The data frame.
+        column: The column with the texts.
+        abi: The ABI of the texts, as for `decode_columns`.
+        drop: Whether the column with the texts is left out.
+        prefix: What the names of the new columns begin with, as for `fnabi.arrow.decode`.
+        into: The name of one new column that has all of them, a struct; or None.
+
+    Returns:
+        A data frame with the columns of `fnabi.arrow.decode`; it runs when it is consumed.
+
+    Raises:
+        CallError: when an argument is invalid, or Spark or pyarrow is not installed.
+
+    """
+    types = _types()
+    check_attribute("spark.decode: frame", frame, "sparkSession", "a DataFrame of Spark")
+    given = types.to_arrow_schema(frame.schema)
+    function = engine.decoder("spark.decode", column, abi, drop, given, prefix, into)
+    schema = _types().from_arrow_schema(function(given.empty_table()).schema)
+    kept = [field for field in frame.schema.fields if not drop or field.name != column]
+    added = schema.fields[len(kept) :]
+    if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
+        _refuse_names([field.name for field in kept], [field.name for field in added])
+    # those of the frame as they are, because Arrow's types do not have all that Spark's have
+    return frame.mapInArrow(partial(_each, function), type(schema)(kept + added))
+
+
+def _refuse_names(kept: list[str], added: list[str]) -> None:
+    """Refuse columns that Spark could not tell apart, because it ignores case."""
+    names = {name.lower() for name in added}
+    for name in kept:
+        if name.lower() in names:
+            other = "prefix= or into= gives what is added other names"
+            raise ArgumentValueError(
+                f"spark.decode: batch: already has a column {name!r}, expected none; {other}"
+            )
+
+
+def register(session: SparkSession) -> None:
+    """Add functions to SQL that decode signatures, one for each ABI, such as `fnabi_decode_raw`.
+
+    Each accepts strings and binaries, and returns structs of the columns that
+    `fnabi.arrow.decode` adds, null where the text is.
+
+    Args:
+        session: The session, which alone has them.
+
+    Raises:
+        CallError: when an argument is invalid, or Spark 4.1 or newer, or pyarrow is not installed.
+
+    """
+    types = _types()
+    check_attribute("spark.register: session", session, "udf", "a SparkSession")
+    import pyarrow
+    from pyspark.sql.functions import arrow_udf
+
+    for name, decode in engine.FUNCTIONS.items():
+        made = types.from_arrow_type(decode(pyarrow.array([], pyarrow.string())).type)
+        session.udf.register(name, arrow_udf(decode, made))
+
+
+def scan(
+    session: SparkSession,
+    paths: Path | Iterable[Path],
+    *,
+    lenient: bool = False,
+    storage_options: Options = None,
+) -> DataFrame:
+    """Return the exports of the modules in files, folders and stores as a data frame.
+
+    The files are listed here and read by the workers, to whom the paths must lead as well.
+
+    Args:
+        session: The session.
+        paths: As for `vmfb.scan`.
+        lenient: As for `vmfb.scan`.
+        storage_options: As for `vmfb.scan`.
+
+    Raises:
+        CallError: when an argument is invalid, or Spark or pyarrow is not installed.
+
+    """
+    types = _types()
+    check_attribute("spark.scan: session", session, "createDataFrame", "a SparkSession")
+    schema = types.from_arrow_schema(engine.scan_group(b"").schema)
+    hidden = HiddenOptions(storage_options or {})
+    groups = engine.group_files(paths, "spark.scan", storage_options)
+    listed = session.createDataFrame([(group,) for group in groups], "files binary")
+    spread = listed.repartition(max(1, len(groups)))
+    return spread.mapInArrow(partial(_scan, lenient=lenient, options=hidden), schema)
+
+
+def _types() -> Any:
+    try:
+        import pyarrow  # noqa: F401
+        from pyspark.sql.functions import arrow_udf  # noqa: F401
+        from pyspark.sql.pandas import types
+    except ImportError:
+        raise engine.missing("Spark 4.1 or newer, or pyarrow,", "spark") from None
+    return types
+
+
+def _each(function: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return map(function, batches)
+
+
+def _scan(
+    batches: Iterable[pa.RecordBatch], lenient: bool, options: Options
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for group in batch["files"].to_pylist():
+            yield from engine.scan_group(group, lenient, options).to_batches()

@@ -19,7 +19,6 @@ from fnabi._fnabi import lib
 from fnabi.calls import _hooks
 from support.crossings import CROSSINGS
 from support.paths import ROOT
-from tools import names as other_names
 
 CSRC = ROOT / "csrc"
 PACKAGE = ROOT / "python" / "fnabi"
@@ -239,9 +238,10 @@ def test_calls_point_down(tmp_path: Path) -> None:
 MODULES = {
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
-    if path.relative_to(PACKAGE).as_posix() not in other_names.files()
 }
-"""Those of the rooms, without their other names."""
+
+ENGINES = ("dask", "datafusion", "duckdb", "pandas", "polars", "ray", "spark")
+"""Modules, not packages: each has the name of the package that it brings fnabi to."""
 
 _TEXTS = {"types", "_base", "errors"}
 _MODULES = {"vmfb", "abi", *_TEXTS}
@@ -256,6 +256,7 @@ PYTHON_BELOW = {
     "compat": _MODULES,
     "run": _MODULES,
     "many": {"compat", *_MODULES},
+    **{each: {"many", "compat", *_MODULES} for each in ENGINES},
     "stub": {"run", "calls", *_MODULES},
     "html": {"calls", *_MANY},
     "dropin": {"run", "calls", *_MODULES},

@@ -27,13 +27,11 @@ OWN_NAMES = {"dropin.iree_runtime", "dropin.signature_mangle", "dropin.tvm_ffi"}
 
 def public_modules() -> set[str]:
     """Return the modules without an underscore, as the table names them."""
-    paths = {path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")}
-    paths -= {*map(Path, names.files())}
-    parts = (path.with_suffix("").parts for path in paths)
-    found = {".".join(each).removesuffix("__init__").rstrip(".") for each in parts}
+    paths = (path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py"))
+    names = {".".join(path.parts).removesuffix("__init__").rstrip(".") for path in paths}
     return {
         name
-        for name in found - {""} - ROOMS - OWN_NAMES
+        for name in names - {""} - ROOMS - OWN_NAMES
         if name.split(".")[0] not in PROGRAM
         and not any(part.startswith("_") for part in name.split("."))
         and not any(name.startswith(f"{package}.") for package in OWN_NAMES)
@@ -81,32 +79,8 @@ def test_dir_is_the_table_whatever_was_imported() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_other_names_are_written_from_the_table() -> None:
-    assert names.written() == names.files(), "run `python -m tools names`"
-
-
-def test_every_public_module_is_imported_by_its_name() -> None:
-    """Both spellings give the module in its room, which is where its pickles find it."""
-    code = (
-        "import importlib, pickle, sys, fnabi\n"
-        "for room in fnabi._PUBLIC:\n"
-        "    if '._' not in room:\n"
-        "        name = room.rpartition('.')[2]\n"
-        "        exec(f'import fnabi.{name}')\n"
-        "        assert sys.modules[f'fnabi.{name}'] is sys.modules[f'fnabi.{room}']\n"
-        "        assert sys.modules[f'fnabi.{name}'] is getattr(fnabi, name)\n"
-        "        assert getattr(fnabi, name).__spec__.name == f'fnabi.{room}'\n"
-        "import fnabi.raw as raw\n"
-        "from fnabi.columns import Columns, decode_columns\n"
-        "assert Columns.__module__ == 'fnabi.many.columns'\n"
-        "assert pickle.loads(pickle.dumps(decode_columns)) is fnabi.decode_columns\n"
-        "assert importlib.reload(raw) is fnabi.raw\n"
-        "for wrong in ('fnabi.nothing', 'fnabi.raw.nothing', 'fnabi.many.nothing'):\n"
-        "    try: importlib.import_module(wrong)\n"
-        "    except ModuleNotFoundError as problem: assert problem.name == wrong\n"
-        "    else: raise AssertionError(wrong)\n"
-    )
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)
+def test_the_stub_is_written_from_the_table() -> None:
+    assert names.STUB.read_text(encoding="utf-8") == names.stub(), "run `python -m tools names`"
 
 
 def test_jedi_completes_every_name() -> None:
@@ -121,9 +95,7 @@ def test_jedi_completes_every_name() -> None:
 def program(tmp_path: Path) -> Path:
     """Write a program that imports every name, and uses each as an attribute of the package."""
     public = [name for name in fnabi.__all__ if name != "__version__"]
-    modules = [name for name in public if name in fnabi._MODULES]
-    lines = ["import fnabi", *(f"import fnabi.{name}" for name in modules)]
-    lines += [f"from fnabi import {name}" for name in public]
+    lines = ["import fnabi", *(f"from fnabi import {name}" for name in public)]
     lines += [f"print(fnabi.{name}, {name})" for name in public]
     path = tmp_path / "program.py"
     path.write_text("\n".join([*lines, "print(fnabi.__version__)", ""]))
