@@ -188,8 +188,6 @@ def read_table(data: bytes) -> object:
 
 def read_calls(data: bytes) -> object:
     """Check logged calls against the examples."""
-    import fnabi
-
     catalog = examples()
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         path = Path(folder, "calls")

@@ -13,11 +13,18 @@ from io import BufferedReader
 from typing import Any
 
 from fnabi._base.files import named, open_file
+from fnabi._base.progress import Wanted, show
 from fnabi._base.url import public
 from fnabi.cli._arguments import add_lenient, whole
 from fnabi.cli._catalogs import is_catalog, open_catalog, told_of_unread
 from fnabi.cli._ending import ended_by_signals
-from fnabi.cli._output import add_output, check_output, output_format, progress_bar
+from fnabi.cli._output import (
+    add_output,
+    add_progress,
+    check_output,
+    output_format,
+    wanted_progress,
+)
 from fnabi.cli._screen import Screen, complain, counted, one_line, signature, where
 from fnabi.cli.verbs.diff import STATUS
 from fnabi.errors import ArgumentValueError
@@ -84,6 +91,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help=f"the most calls that are shown (default: {_SHOWN}, and all with --json)",
     )
     add_output(verb, "write a table of the calls that are not accepted")
+    add_progress(verb)
     add_lenient(verb)
 
 
@@ -118,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
         check = CallCheck(dict(arguments.column), name, arguments.threads)
         stack.enter_context(check)
         with ExitStack() as reading:
-            _read(check, arguments.calls, reading)
+            _read(check, arguments.calls, wanted_progress(arguments), reading)
         check.ask(new, old)
         found = check.result(limit)
         if arguments.output is not None:
@@ -139,7 +147,7 @@ def _modules(catalog: Catalog, arguments: argparse.Namespace) -> Modules:
     return Modules(catalog._rows, arguments.files, "--files")
 
 
-def _read(check: CallCheck, path: str, reading: ExitStack) -> None:
+def _read(check: CallCheck, path: str, progress: Wanted, reading: ExitStack) -> None:
     if path == "-":
         file: Any = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
     else:
@@ -147,10 +155,11 @@ def _read(check: CallCheck, path: str, reading: ExitStack) -> None:
         file = reading.enter_context(open_file(path))
     status = os.fstat(file.fileno())
     total = status.st_size if stat.S_ISREG(status.st_mode) else None
-    advance = reading.enter_context(progress_bar(True, "read", total, "bytes"))
-    progress: Any = Counted(file, advance)
-    buffered = reading.enter_context(BufferedReader(progress, BUFFER))
+    advance = reading.enter_context(show(progress, "check-calls", _FUNCTION, files=1, bytes=total))
+    watched: Any = Counted(file, lambda size: advance(0, size))
+    buffered = reading.enter_context(BufferedReader(watched, BUFFER))
     check.read_file(path, buffered, _FUNCTION)
+    advance(1, 0)
 
 
 def _write(check: CallCheck, arguments: argparse.Namespace) -> None:

@@ -24,9 +24,9 @@ from fnabi.many.catalog._checked import (
     CheckedCalls,
     UnreadCalls,
 )
+from fnabi.many.catalog._database import memory_errors
 from fnabi.many.catalog._logged import Group, Logged, UnreadRow, column_names
 from fnabi.many.catalog._modules import Modules, Rows
-from fnabi.many.catalog._store import memory_errors
 
 _UNREAD_KEPT = 10
 """The most problems of rows that are kept."""

@@ -19,7 +19,7 @@ from fnabi._base.text import did_you_mean, one_line
 from fnabi.compat._caller import Value
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, type_name
 from fnabi.many._engine import is_text
-from fnabi.many.catalog._store import open_scratch
+from fnabi.many.catalog._database import open_scratch
 from fnabi.many.pattern._types import whole_name
 from fnabi.types import DType
 
