@@ -14,7 +14,7 @@ import pytest
 
 import fnabi
 from fnabi import CallError, FormatError
-from fnabi.many.catalog import CheckedCall, CheckedCalls, _logged, _modules, _store
+from fnabi.many.catalog import CheckedCall, CheckedCalls, _database, _logged, _modules
 from fnabi.many.catalog._logged import dtype_of
 from support.paths import DATA, ROOT
 
@@ -728,7 +728,7 @@ def test_tables_that_stand_for_too_much(new: fnabi.Catalog) -> None:
 
 
 def test_little_memory(new: fnabi.Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_store, "_CONFIG", _store._CONFIG | {"memory_limit": "2MB"})
+    monkeypatch.setattr(_database, "_CONFIG", _database._CONFIG | {"memory_limit": "2MB"})
     rows = [row(f"model{index}", "main", f"int32[{index}]") for index in range(100_000)]
     with pytest.raises(MemoryError):
         new.check_calls(table(*rows))
