@@ -8,6 +8,7 @@ child meets the faults from the moment at which the command starts, when Python 
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import os
 import subprocess
@@ -103,6 +104,8 @@ def _serve() -> None:
     for name in sys.argv[1:]:
         with suppress(ImportError):
             import_module(name)
+    import_module("fnabi.cli._command")
+    gc.freeze = lambda: None  # DuckDB, imported before, would report all that is never freed
     from fnabi.cli import main
 
     for line in sys.stdin:

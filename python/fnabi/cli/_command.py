@@ -16,8 +16,18 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _NO_MEMORY = b"fnabi: out of memory\n"
-_LACKS = "t allocate ", "failed to map segment"
+_LACKS = (
+    "t allocate ",
+    "failed to map segment",
+    "cannot create shared object descriptor",
+    "envelope routines] initialization error",
+)
+"""What Python, the loader and OpenSSL say where memory lacks. A regex would need some, too."""
+
+_LACKS_END = "cannot open shared object file"
+"""What the loader says then, without a reason."""
 
 
 def run(words: list[str], *, is_process: bool) -> int:
@@ -79,8 +89,23 @@ def _lacks_memory(problem: BaseException | None) -> bool:
         text = str(problem.args[0]) if problem.args else ""
         if isinstance(problem, MemoryError) or any(each in text for each in _LACKS):
             return True
+        if text.endswith(_LACKS_END) or _is_of_compiler(problem, text):
+            return True
         problem = problem.__context__
     return False
+
+
+def _is_of_compiler(problem: BaseException, text: str) -> bool:
+    """Return whether Python's compiler lacked memory, which sets no error then.
+
+    Functions in C that fnabi or other packages call do so by mistake only.
+    """
+    if not isinstance(problem, SystemError) or "without exception set" not in text:
+        return False
+    at = problem.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return at is not None and at.tb_frame.f_code.co_filename.startswith(_LIBRARY)
 
 
 def _tell_memory(status: int, *, is_process: bool) -> int:
