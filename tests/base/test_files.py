@@ -251,8 +251,8 @@ def test_the_target_is_named_in_errors(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------ signals
 
 
-def start(tmp_path: Path, name: str, *argv: str) -> subprocess.Popen[bytes]:
-    """Start a command that writes a file, and wait until it is writing."""
+def start(tmp_path: Path, name: str, *argv: str, lines: bytes = b"") -> subprocess.Popen[bytes]:
+    """Start a command that writes a file, and wait until it is writing what it does of lines."""
     (tmp_path / name).write_text("old")
     output = f"--output={tmp_path / name}"
     process = subprocess.Popen(
@@ -262,6 +262,10 @@ def start(tmp_path: Path, name: str, *argv: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # not as under nohup
     )
+    if lines:
+        assert process.stdin is not None
+        process.stdin.write(lines)
+        process.stdin.flush()
     deadline = time.monotonic() + 20
     while len(os.listdir(tmp_path)) < 2:
         assert time.monotonic() < deadline, "nothing is written"
@@ -289,10 +293,7 @@ def test_a_signal_leaves_the_old_file(
     folder = tmp_path / "out"
     folder.mkdir()
     if verb == "decode":  # waits for more lines
-        process = start(folder, name, "decode", "-")
-        assert process.stdin is not None
-        process.stdin.write(b"I1!R1!\n" * 5_000_000)
-        process.stdin.flush()
+        process = start(folder, name, "decode", "-", lines=b"I1!R1!\n" * 5_000_000)
     else:  # reads for long
         process = start(folder, name, "scan", "--threads=3", *[str(MODULES)] * 3000)
     process.send_signal(number)
