@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "command_line",
+    "entry_points",
     "error_codes",
     "failures",
     "instruction_table",
