@@ -30,6 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return run([*argv], is_process=False)
     gc.set_threshold(_GARBAGE)
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        import warnings  # that the lock is turned on concerns programs that have threads
+
+        warnings.filterwarnings("ignore", r"The global interpreter lock \(GIL\)", RuntimeWarning)
     from fnabi.cli._command import run
 
     return run(sys.argv[1:], is_process=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
@@ -21,12 +21,17 @@ class Ended(BaseException):
 
 
 @contextmanager
-def ended_by_signals() -> Iterator[None]:
+def ended_by_signals() -> Iterator[Callable[[], None]]:
     """Raise `Ended` in the block for SIGTERM and SIGHUP, as Python raises KeyboardInterrupt.
 
     Use it around what writes files, and not around calls of other code, which would then run on.
     Signals that are ignored, as by ``nohup``, or have handlers already are left alone. Where a
     library has changed the exception to one of its own, it is raised again.
+
+    Yields:
+        A function that raises it again where nothing else has: Python drops the exceptions of
+        destructors, in which a signal may arrive. Call it between the steps of long work.
+
     """
     import signal  # slow, as threading is, and most uses of the command write no file
     import threading
@@ -49,18 +54,27 @@ def ended_by_signals() -> Iterator[None]:
         ended.append(KeyboardInterrupt() if number == signal.SIGINT else Ended(number))
         raise ended[0]
 
+    def check() -> None:
+        if ended:
+            raise ended[0] from None
+
+    def tell(dropped: sys.UnraisableHookArgs) -> None:
+        if dropped.exc_value not in ended:
+            told(dropped)
+
+    told, sys.unraisablehook = sys.unraisablehook, tell
     if threading.current_thread() is threading.main_thread():
         for number, handler in handlers.items():
             if signal.getsignal(number) is handler:
                 signal.signal(number, end)
                 changed.append(number)
     try:
-        yield
+        yield check
     except Exception:
-        if ended:
-            raise ended[0] from None
+        check()
         raise
     finally:
+        sys.unraisablehook = told
         for number in changed:
             signal.signal(number, handlers[number])
 
