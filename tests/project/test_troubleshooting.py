@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fnabi.many.catalog import _lock
+from fnabi.many import _lock
 from support.paths import DATA, ROOT
 
 PAGE = (ROOT / "docs/troubleshooting.md").read_text()
@@ -185,7 +185,7 @@ def catalog(*arguments: str, files: Sequence[str] = (MODULE,)) -> str:
 
 def locked() -> str:
     catalog()
-    with _lock.locked(".c.duckdb.lock", "c.duckdb"):
+    with _lock.locked(".c.duckdb.lock", "", ""):
         return fnabi("catalog", "update", "c.duckdb")
 
 

@@ -7,7 +7,7 @@ import subprocess
 import tomllib
 
 from fnabi import vmfb
-from fnabi.many.catalog import _table
+from fnabi.many.catalog import _migrate, _table
 from support.paths import ROOT
 
 PAGE = (ROOT / "docs/about/versions.md").read_text()
@@ -39,6 +39,9 @@ def test_the_versions_of_packages() -> None:
 
 def test_the_version_of_a_catalog() -> None:
     assert row("catalog") == _table.VERSION
+    (migrated,) = re.findall(r"of version (\d+), `fnabi catalog update` migrates it", PAGE)
+    assert _migrate.columns_of(migrated)
+    assert not _migrate.columns_of(f"{int(migrated) - 1}")
 
 
 def test_the_releases_of_iree() -> None:
