@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -125,3 +128,21 @@ def test_a_wrong_example_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         folder.mkdir()
         with pytest.raises(AssertionError):
             documents.run(page, folder, monkeypatch)
+
+
+def test_the_reference_has_the_entry_points_of_the_package() -> None:
+    """The scripts that pip installs, and the hooks for pre-commit."""
+    page = (DOCS / "reference/command_line.md").read_text()
+    project = tomllib.loads((documents.ROOT / "pyproject.toml").read_text())["project"]
+    for name, target in project["scripts"].items():
+        assert re.search(rf"^\| `{name}` \| .*`{target}` \|$", page, re.M)
+    hooks = (documents.ROOT / ".pre-commit-hooks.yaml").read_text()
+    (told,) = re.findall(r"^\| (.*) \| \[hooks for pre-commit\]", page, re.M)
+    assert {*re.findall(r"`(.*?)`", told)} == {*re.findall(r"^- id: (.*)$", hooks, re.M)}
+
+
+def test_the_names_that_come_first_in_the_reference_are_there() -> None:
+    source = ast.parse((DOCS / "_ext/entry_points.py").read_text())
+    (first,) = (each.value for each in source.body if isinstance(each, ast.Assign))
+    for module, listed in ast.literal_eval(first).items():
+        assert {*listed.split()} <= {*import_module(module).__all__}, module
