@@ -189,6 +189,13 @@ def locked() -> str:
         return fnabi("catalog", "update", "c.duckdb")
 
 
+def written() -> str:
+    pytest.importorskip("pyarrow")
+    Path("texts").write_text("I1!R1!\n")
+    with _lock.locked(".decoded.parquet.lock", "", ""):
+        return fnabi("decode", "--resume", "texts", "-o", "decoded.parquet")
+
+
 def opened(statement: str = "", then: str = "show") -> str:
     catalog()
     duckdb = pytest.importorskip("duckdb")
@@ -256,7 +263,9 @@ PROVOKED: dict[str, Callable[[], str]] = {
     "the function failed with status -1": lambda: fnabi("call", library("-1"), "f"),
     "a compiled module": lambda: fnabi("call", MODULE, "dense"),
     "process … is updating": locked,
+    "process … is writing it": written,
     "another program has opened": opened,
+    "… is before the first update": lambda: catalog("find", "c.duckdb", "--at", "2020-01-01"),
     "catalog of version": lambda: opened(VERSION),
     "not a catalog": swapped,
     "the catalog keeps": lambda: gone(1),
