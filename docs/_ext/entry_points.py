@@ -1,12 +1,15 @@
-"""The order of a module's names in the reference: what programs use first, before the rest."""
+"""The names of a module in the reference: what programs use first, and as they import it."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx import addnodes
+
+import fnabi
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -48,14 +51,37 @@ def key(entry: nodes.Element) -> tuple[int, bool]:
     return first.index(name) if name in first else len(first), entry["objtype"] != "function"
 
 
+def imported_from(module: str, name: str) -> str:
+    """Return where programs import a name from: ``fnabi``, or a module that is in ``fnabi``."""
+    found = getattr(import_module(module), name)
+    if name in fnabi.__all__ and getattr(fnabi, name) is found:
+        return "fnabi"
+    for part in reversed(module.split(".")):
+        if part in fnabi.__all__ and getattr(getattr(fnabi, part), name, None) is found:
+            return f"fnabi.{part}"
+    return module
+
+
+def rename(entry: nodes.Element) -> None:
+    """Show the name of an entry as programs import it."""
+    for signature in entry.findall(addnodes.desc_signature):
+        for prefix in signature.findall(addnodes.desc_addname):
+            if prefix.astext() == f"{signature['module']}.":
+                shown = imported_from(signature["module"], signature["fullname"])
+                prefix.clear()
+                prefix += nodes.Text(f"{shown}.")
+
+
 def sort(app: Sphinx, doctree: nodes.document) -> None:
-    """Sort the entries of each module, with the entries of the index before them."""
+    """Name and sort the entries of each module, with the entries of the index before them."""
     for section in doctree.findall(nodes.section):
         found = [
             (index, entry)
             for index, entry in pairwise(section.children)
             if isinstance(entry, addnodes.desc) and entry["domain"] == "py"
         ]
+        for _, entry in found:
+            rename(entry)
         places = [section.index(index) for index, _ in found]
         found.sort(key=lambda pair: key(pair[1]))
         for place, pair in zip(places, found, strict=True):

@@ -1,7 +1,8 @@
-"""The documentation site: Sphinx builds it without a warning, and its search and buttons work."""
+"""The documentation site: built without a warning; its search, its buttons, its reference."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -98,3 +99,22 @@ def test_a_button_copies_commands_alone(
     assert text.startswith(copied)
     assert "$ " not in text
     assert ">>> " not in text
+
+
+@pytest.mark.parametrize(
+    ("page", "start"),
+    [
+        ("modules", ["fnabi.vmfb.open", "fnabi.vmfb.from_buffer"]),
+        ("calls", ["fnabi.load_module", "fnabi.library.read", "fnabi.Library"]),
+        ("texts", ["fnabi.raw.parse", "fnabi.raw.encode"]),
+        ("many", ["fnabi.decode_columns", "fnabi.iter_columns"]),
+    ],
+)
+def test_the_reference_begins_with_what_programs_use(
+    site: str, chromium: Browser, page: str, start: list[str]
+) -> None:
+    """Under the names that they import."""
+    chromium.driver.get(f"{site}/reference/{page}.html")
+    signatures = chromium.contents("section > dl.py > dt.sig")
+    names = [re.match(r"\s*(?:class\s+)?([\w.]+)", each) for each in signatures[: len(start)]]
+    assert [each and each[1] for each in names] == start
