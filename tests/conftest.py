@@ -62,6 +62,7 @@ def _unfolded() -> None:
     """Forget the size of the terminal, which readline exports to the workers of pytest-xdist."""
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)
+        os.unsetenv(name)  # where readline has set it since, which os.environ does not see
 
 
 @pytest.fixture(autouse=True)

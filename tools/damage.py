@@ -25,13 +25,18 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import fnabi
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
 EXAMPLES = ROOT / "examples"
+LOGGED = EXAMPLES / "releases" / "calls.jsonl"
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 SECONDS = 20
 """For one input; the machine may be busy."""
@@ -181,8 +186,27 @@ def read_table(data: bytes) -> object:
     return sum(batch.num_rows for batch in table.batches)
 
 
+def read_calls(data: bytes) -> object:
+    """Check logged calls against the examples."""
+    catalog = examples()
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        path = Path(folder, "calls")
+        path.write_bytes(data)
+        return explore(catalog.check_calls(path, baseline=catalog))
+
+
+@cache
+def examples() -> fnabi.Catalog:
+    """Make a catalog of the examples."""
+    import fnabi
+
+    catalog = fnabi.Catalog(None)
+    catalog.update(EXAMPLES / "releases" / "2.0")
+    return catalog
+
+
 def read_catalog(data: bytes) -> object:
-    """Open a catalog, search it, and compare it with itself."""
+    """Open a catalog, search it, check calls against it, and compare it with itself."""
     import fnabi
     from fnabi.many.catalog_diff import compare_catalogs
 
@@ -191,6 +215,7 @@ def read_catalog(data: bytes) -> object:
         path.write_bytes(data)
         with fnabi.Catalog(path) as catalog:
             explore([*catalog.find("f32[*] -> *")])
+            explore(catalog.check_calls(LOGGED))
         explore([*compare_catalogs(path, path)])
     return 1
 
@@ -253,18 +278,30 @@ def corpus(name: str) -> list[bytes]:
 
 def table_seeds() -> list[bytes]:
     """Write the same signatures in each format."""
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.feather
-    import pyarrow.parquet
-
     from fnabi.many.columns import decode_columns
 
     texts = [b"I6!B3!a1_", b"I6!S3!t6R6!B3!t7", None, b"x"] * 50
     texts = [each if each is None else each.decode() for each in texts]
     assert len(decode_columns(texts, "raw")) == len(texts)
-    table = pa.table({"signature": texts, "number": [*range(len(texts))]})
-    coded = table.set_column(0, "signature", table["signature"].dictionary_encode())
+    return written([{"signature": text, "number": number} for number, text in enumerate(texts)])
+
+
+def calls_seeds() -> list[bytes]:
+    """Write the same calls in each format."""
+    lines = LOGGED.read_text().splitlines()
+    return written([json.loads(line) for line in lines] * 20)
+
+
+def written(rows: list[dict[str, Any]]) -> list[bytes]:
+    """Write rows in each format; the first column as texts, and as a dictionary."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    table = pa.Table.from_pylist(rows)
+    name = table.schema.names[0]
+    coded = table.set_column(0, name, table[name].dictionary_encode())
     found = []
     for each in (table, coded):
         for write in (
@@ -277,8 +314,11 @@ def table_seeds() -> list[bytes]:
             write(each, out)
             found.append(out.getvalue().to_pybytes())
     out = pa.BufferOutputStream()
-    pa.csv.write_csv(table, out)
-    lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+    flat = [
+        {k: json.dumps(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows
+    ]
+    pa.csv.write_csv(pa.Table.from_pylist(flat), out)
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
     return [*found, out.getvalue().to_pybytes(), lines.encode()]
 
 
@@ -336,13 +376,14 @@ KINDS: dict[str, tuple[Read, Callable[[], list[bytes]]]] = {
     "type": (read_type, lambda: corpus("declaration") + TYPES),
     "library": (read_library, library_seeds),
     "table": (read_table, table_seeds),
+    "calls": (read_calls, calls_seeds),
     "catalog": (read_catalog, catalog_seeds),
     "pickle": (read_pickle, pickle_seeds),
     "baseline": (read_baseline, baseline_seeds),
     "archive": (read_archive, lambda: files("tests/data/*/*.irpa")),
     "log": (read_log, log_seeds),
 }
-DOCUMENTED: dict[str, tuple[type[Exception], ...]] = {"table": (OSError,)}
+DOCUMENTED: dict[str, tuple[type[Exception], ...]] = {"table": (OSError,), "calls": (OSError,)}
 """What reading a kind raises beside our own exceptions."""
 
 TYPES = [
@@ -541,6 +582,8 @@ VERBS: dict[str, tuple[str, list[str]]] = {
     "check-abi": ("baseline", ["check-abi", "{}", GOOD]),
     "scan": ("module", ["scan", "{}"]),
     "find": ("catalog", ["find", "{}", "f32[*] -> *"]),
+    "check-calls": ("calls", ["check-calls", str(EXAMPLES / "releases" / "2.0"), "{}"]),
+    "check-calls of a catalog": ("catalog", ["check-calls", "{}", str(LOGGED)]),
     "catalog show": ("catalog", ["catalog", "show", "{}"]),
     "catalog sql": ("catalog", ["catalog", "sql", "{}", "SELECT * FROM functions"]),
     "stub": ("module", ["stub", "{}"]),
@@ -558,7 +601,7 @@ def run_verb(verb: str, seed: str, count: int, folder: Path) -> int:
     kind, argv = VERBS[verb]
     found: Counter[str] = Counter()
     path = folder / "input"
-    modules = ("duckdb", "pyarrow", "pandas") if kind in ("catalog", "table") else ()
+    modules = ("duckdb", "pyarrow", "pandas") if kind in ("calls", "catalog", "table") else ()
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, data in enumerate(changes(KINDS[kind][1](), f"{seed} {verb}", count)):
         path.write_bytes(data)

@@ -70,6 +70,7 @@ VERBS = {
     "update": (["catalog", "update", "{}", str(RELEASES)], 1),
     "diff": (["diff", "--catalog", "{}", "{}"], 3),
     "html": (["inspect", "--html", "{}"], 1),
+    "check-calls": (["check-calls", "{}", str(RELEASES / "calls.jsonl")], 3),
 }
 
 
@@ -92,6 +93,7 @@ def refused(path: str, capfd: pytest.CaptureFixture[str], text: str, *verbs: str
         "update": lambda catalog: catalog.update(RELEASES),
         "diff": lambda catalog: list(compare_catalogs(catalog, catalog)),
         "html": lambda catalog: fnabi.html.render_catalog(catalog),
+        "check-calls": lambda catalog: catalog.check_calls(RELEASES / "calls.jsonl"),
     }
     for verb, use in uses.items():
         if verb in (verbs or VERBS):

@@ -12,7 +12,7 @@ import pytest
 import fnabi
 from fnabi import html
 from fnabi.many.catalog import _database
-from support.paths import DATA
+from support.paths import DATA, ROOT
 
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
@@ -39,6 +39,7 @@ WORKS: dict[str, Callable[[fnabi.Catalog, Path], object]] = {
     "update of more": lambda catalog, folder: catalog.update(folder, memory=True),
     "find": lambda catalog, _: len(list(catalog.find("* -> *"))),
     "sql": lambda catalog, _: catalog.sql("FROM functions ORDER BY ALL").fetchall(),
+    "check_calls": lambda catalog, _: catalog.check_calls(ROOT / "examples/releases/calls.jsonl"),
     "page": lambda catalog, _: len(html.render_catalog(catalog)),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import os
 import random
 import subprocess
@@ -163,3 +164,87 @@ def test_the_longest_line_of_a_table(
         argv = ["decode", "--column=sig", f"--max-line={most}", str(tmp_path / "in"), "-o", out]
         assert main(argv) == status
     assert f"line too long at byte 0, expected at most {longest - 1}" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------- columns to read
+
+ROWS = [{"a.b": "x", "b": [[1, 2], []], "a": {"b": 1}}, {"a.b": None, "b": None, "a": None}]
+
+
+def formats(folder: Path) -> dict[str, Path]:
+    """Return files of each format with the same rows; texts have the list as JSON."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.Table.from_pylist(ROWS)
+    found = {name: folder / name for name in ("parquet", "file", "stream", "json", "csv")}
+    parquet.write_table(table, found["parquet"])
+    for name, new in ("file", pyarrow.ipc.new_file), ("stream", pyarrow.ipc.new_stream):
+        with new(found[name], table.schema) as writer:
+            writer.write_table(table)
+    found["json"].write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    found["csv"].write_text('a.b,b,a\nx,"[[1, 2], []]",{}\n,,\n')
+    return found
+
+
+@pytest.mark.parametrize("names", [["b"], ["a.b"], ["a.b", "b"], ["b", "a.b"], ["a.b", "b", "a"]])
+def test_columns_that_are_chosen(tmp_path: Path, names: list[str]) -> None:
+    """A dot in a name of Parquet also is a way into another column."""
+    pyarrow = pytest.importorskip("pyarrow")
+    for name, path in formats(tmp_path).items():
+        with path.open("rb") as file:
+            source = table_read.Source(file, "in", "test")
+            table = table_read.open_table(
+                source, select=lambda schema: pyarrow.schema([schema.field(n) for n in names])
+            )
+            rows = [row for batch in table.batches for row in batch.to_pylist()]
+        assert table.schema.names == names
+        assert [list(row) for row in rows] == [names, names]
+        values = [row.get("b", ROWS[0]["b"]) for row in rows]
+        assert values[0] == (ROWS[0]["b"] if name != "csv" or "b" not in names else "[[1, 2], []]")
+        assert rows[0].get("a.b", "x") == "x"
+
+
+def test_columns_that_are_not_chosen_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that stands for too much, and lines of JSON whose other columns change."""
+    monkeypatch.setattr(table_read, "_BLOCK", 1 << 10)
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    large = pyarrow.table({"sig": [GOOD], "zeros": [bytes(70 << 20)]})
+    path = tmp_path / "in"
+    parquet.write_table(large, path, use_dictionary=False, compression="zstd")
+
+    def read(*names: str) -> list[Any]:
+        with path.open("rb") as file:
+            source = table_read.Source(file, "in", "test")
+            table = table_read.open_table(
+                source, select=lambda schema: pyarrow.schema([schema.field(n) for n in names])
+            )
+            return [row for batch in table.batches for row in batch.to_pylist()]
+
+    assert read("sig") == [{"sig": GOOD}]
+    with pytest.raises(OSError, match="too much of the data"):
+        read("sig", "zeros")
+    more = '{"sig": "more", "other": "text", "new": {"x": []}}\n'
+    path.write_text('{"sig": "first", "other": 1}\n' * 2_000 + more)
+    assert read("sig")[-1] == {"sig": "more"}
+    with pytest.raises(OSError, match=r"other.*changed from number to string in row 2001"):
+        read("sig", "other")
+
+
+def test_types_that_no_line_has_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The type of an empty list is not known, until it is told."""
+    monkeypatch.setattr(table_read, "_BLOCK", 1 << 10)
+    pyarrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "in"
+    path.write_text('{"dims": []}\n' * 2_000 + '{"dims": [[1]]}\n')
+    lists = pyarrow.list_(pyarrow.list_(pyarrow.int64()))
+    for type, last in ((lists, [[1]]), (None, None)):
+        with path.open("rb") as file:
+            source = table_read.Source(file, "in", "test")
+            schema = None if type is None else pyarrow.schema({"dims": type})
+            table = table_read.open_table(source, select=lambda found, to=schema: to or found)
+            if last is None:
+                with pytest.raises(OSError, match="row 2001"):
+                    list(table.batches)
+            else:
+                assert list(table.batches)[-1].to_pylist()[-1] == {"dims": last}

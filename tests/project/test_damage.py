@@ -15,14 +15,14 @@ from support.forked import AVAILABLE
 from support.paths import ROOT
 from tools import damage
 
-PEERS = {"table": "pyarrow", "catalog": "duckdb", "pickle": "numpy"}
+PEERS = {"table": "pyarrow", "calls": "duckdb", "catalog": "duckdb", "pickle": "numpy"}
 
 
 @pytest.mark.parametrize("kind", damage.KINDS)
 def test_changes_of_each_kind_are_read_or_refused(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in (PEERS.get(kind), "pyarrow" if kind == "catalog" else None):
+    for name in (PEERS.get(kind), "pyarrow" if kind in ("calls", "catalog") else None):
         if name is not None:
             pytest.importorskip(name)
     assert damage.read_changes(kind, "test", 40, tmp_path) == 0, capsys.readouterr().out
@@ -33,9 +33,8 @@ def test_changes_of_each_kind_are_read_or_refused(
 @pytest.mark.skipif(not AVAILABLE, reason="there is no fork")
 @pytest.mark.parametrize("verb", damage.VERBS)
 def test_each_verb_ends_well(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in {"catalog": ("duckdb", "pyarrow"), "table": ("pyarrow",)}.get(
-        damage.VERBS[verb][0], ()
-    ):
+    both = "duckdb", "pyarrow"
+    for name in {"calls": both, "catalog": both, "table": both[1:]}.get(damage.VERBS[verb][0], ()):
         pytest.importorskip(name)
     assert damage.run_verb(verb, "test", 4, tmp_path) == 0, capsys.readouterr().out
 

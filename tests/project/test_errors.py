@@ -99,6 +99,12 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
         lambda x: fnabi.Catalog(None).find(x),
         lambda x: fnabi.Catalog(None).find(function=x),
         lambda x: fnabi.Catalog(None).sql(x),
+        lambda x: fnabi.Catalog(None).check_calls(x),
+        lambda x: fnabi.Catalog(None).check_calls(batch(), baseline=x or 3),
+        lambda x: fnabi.Catalog(None).check_calls(batch(), columns=x or 3),
+        lambda x: fnabi.Catalog(None).check_calls(batch(), columns={"model": x}),
+        lambda x: fnabi.Catalog(None).check_calls(batch(), files=x or 3),
+        lambda x: fnabi.Catalog(None).check_calls(batch(), limit=x or "3"),
     ],
     "DType": [
         fnabi.DType,
@@ -353,6 +359,11 @@ WRONG_VALUE: dict[str, list[Callable[[], object]]] = {
         lambda: fnabi.Catalog(None).update("a", max_removed="many"),
         lambda: fnabi.Catalog(None).update(),
         lambda: closed_catalog().sql("select 1"),
+        lambda: closed_catalog().check_calls(batch()),
+        lambda: fnabi.Catalog(None).check_calls(batch()),
+        lambda: fnabi.Catalog(None).check_calls(batch(), columns={"text": "text"}),
+        lambda: fnabi.Catalog(None).check_calls(batch(), files="model.vmfb"),
+        lambda: fnabi.Catalog(None).check_calls(batch(), limit=0),
     ],
     "DType": [
         lambda: fnabi.DType("float33x"),
@@ -457,6 +468,7 @@ MISSING_KEY: dict[str, Callable[[], object]] = {
 
 MISSING_FILE: dict[str, Callable[[], object]] = {
     "Catalog": lambda: fnabi.Catalog(MISSING).sql("select 1"),
+    "Catalog.check_calls": lambda: fnabi.Catalog(None).check_calls(MISSING),
     "Module.load": lambda: fnabi.Module.load(MISSING),
     "catalog_diff.compare_catalogs": lambda: list(catalog_diff.compare_catalogs(MISSING, MISSING)),
     "client.Client": lambda: client.Client(MISSING),
@@ -650,6 +662,7 @@ def test_every_public_parse_is_checked() -> None:
 
 LOCAL = {
     "Catalog": "a file of DuckDB, which changes and locks it",
+    "Catalog.check_calls": "a catalog as a baseline, and a table of this machine",
     "Catalog.remove": "names that need not exist",
     "Module.load": "a library, which the system loads",
     "Module.write_to_file": "written by the library",

@@ -8,11 +8,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.paths import TESTS
+from fnabi import FormatError, program, vmfb
+from support.paths import DATA, ROOT, TESTS
 
 Load = Callable[[bytes], str]
 """Loads a module in a process of its own, and returns what `official_loader` prints."""
@@ -57,3 +59,26 @@ def loading() -> Iterator[Load]:
 
         yield load
         stdin.close()
+
+
+def exports_that_load(
+    hosts: tuple[str, ...] = ("hal_inline", "hal_loader"),
+) -> Iterator[tuple[Path, vmfb.Export]]:
+    """Yield the functions of the modules that the installed release runs without parameters.
+
+    Modules that need other ones than `hosts` beside ``hal`` are left out, and those with functions
+    that cannot work.
+    """
+    release = metadata.version("iree-base-runtime")
+    for path in sorted([*DATA.glob("*/*.vmfb"), ROOT / "examples/classifier.vmfb"]):
+        try:
+            module = vmfb.open(path, lenient=True)
+            verdict = module.runs_on(release, driver="local-sync")
+            faults = program.verify(module)
+        except FormatError:
+            continue
+        works = verdict.loads and not faults and not module.parameters
+        if works and {*verdict.hosts} <= {*hosts}:
+            exports = [each for each in module.exports.values() if each.name[:2] != "__"]
+            for each in exports if len(exports) < 60 else exports[::15]:
+                yield path, each

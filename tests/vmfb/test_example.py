@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fnabi import CallError, FormatError, example, iree_abi, program, vmfb
+from fnabi import CallError, FormatError, example, iree_abi, vmfb
 from fnabi.abi.declaration import parse
 from fnabi.cli import main
 from fnabi.run.invoke import Invoker
@@ -33,7 +33,8 @@ from fnabi.types import (
     Unknown,
 )
 from support.each import check_each
-from support.paths import DATA, ROOT
+from support.installed_runtime import exports_that_load
+from support.paths import DATA
 from support.runner import RUNNER
 
 NEEDS = DATA / "needs"
@@ -109,29 +110,6 @@ UNPASSABLE = {
     "storage_vmvx.vmfb": ("store",),
 }
 """The functions with an argument of which there is no example: a reference that is not a view."""
-
-
-def exports_that_load(
-    hosts: tuple[str, ...] = ("hal_inline", "hal_loader"),
-) -> Iterator[tuple[Path, vmfb.Export]]:
-    """Yield the functions of the modules that the installed release runs without parameters.
-
-    Modules that need other ones than `hosts` beside ``hal`` are left out, and those with functions
-    that cannot work.
-    """
-    release = metadata.version("iree-base-runtime")
-    for path in sorted([*DATA.glob("*/*.vmfb"), ROOT / "examples/classifier.vmfb"]):
-        try:
-            module = vmfb.open(path, lenient=True)
-            verdict = module.runs_on(release, driver="local-sync")
-            faults = program.verify(module)
-        except FormatError:
-            continue
-        works = verdict.loads and not faults and not module.parameters
-        if works and {*verdict.hosts} <= {*hosts}:
-            exports = [each for each in module.exports.values() if each.name[:2] != "__"]
-            for each in exports if len(exports) < 60 else exports[::15]:
-                yield path, each
 
 
 def suggestions() -> Iterator[tuple[str, tuple[Path, str, str]]]:

@@ -32,7 +32,8 @@ class Progress(msgspec.Struct, frozen=True):
     """How far long work has come.
 
     Attributes:
-        verb: The work: ``"scan"``, ``"catalog update"``, ``"decode"``, ``"verify"`` or ``"diff"``.
+        verb: The work: ``"scan"``, ``"catalog update"``, ``"check-calls"``, ``"decode"``,
+            ``"verify"`` or ``"diff"``.
         files: The number of files that are done.
         files_total: The number of files to do, or None where that is not known.
         bytes: The number of bytes that are done: those that were read of a table or text, and the

@@ -13,7 +13,7 @@ from fnabi.cli.verbs import VERBS
 FILES = frozenset(
     (
         *("FILE", "[SCOPE=]FILE", "LIBRARY", "CATALOG", "BASELINE", "OLD", "NEW"),
-        *("DIRECTORY", "PATH", "ARRAY.npy", "TEXT"),
+        *("CALLS", "DIRECTORY", "PATH", "ARRAY.npy", "TEXT"),
     )
 )
 """The names of arguments that are files."""

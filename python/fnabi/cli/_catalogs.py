@@ -8,6 +8,7 @@ import os
 
 from fnabi._base.files import check_regular
 from fnabi.cli._arguments import opens_leniently
+from fnabi.cli._screen import complain, counted
 from fnabi.many.catalog import Catalog
 from fnabi.many.catalog._store import is_duckdb
 
@@ -45,6 +46,20 @@ def lenient_hint(catalog: Catalog) -> str:
     query = "SELECT file FROM files WHERE error_path LIKE '%attrs[%' AND file_bytes IS NULL"
     helps = any(opens_leniently(file) for (file,) in catalog._rows(query))
     return "; --lenient accepts invalid attributes of old compilers" if helps else ""
+
+
+def told_of_unread(catalog: Catalog) -> bool:
+    """Say that modules have errors; return whether any can be searched."""
+    total = catalog._rows("SELECT count(*) FROM files")[0][0]
+    errors = catalog._rows("SELECT file, error FROM files WHERE error IS NOT NULL")
+    if len(errors) == total == 1:
+        file, error = errors[0]
+        complain(f"{shown_path(file)}: ", f"{error}{lenient_hint(catalog)}")
+        return False
+    if errors:
+        hint = lenient_hint(catalog) or "; see fnabi scan"
+        complain("", f"{len(errors)} of {counted(total, 'file')} cannot be read{hint}")
+    return True
 
 
 def shown_path(name: str) -> str:

@@ -179,6 +179,22 @@ VERBS = (
         has_pager=True,
     ),
     Verb(
+        "check-calls",
+        "show which logged calls the modules of a catalog do not accept",
+        (
+            ("fnabi check-calls models.duckdb calls.parquet", "and why, the most frequent first"),
+            ("fnabi check-calls --baseline=1.0.duckdb 2.0.duckdb calls.parquet", "since 1.0"),
+            ("fnabi check-calls --column=model=name models/ calls.jsonl.gz", "another column"),
+            ("fnabi check-calls --files='{model}/*/model.vmfb' m.duckdb c.csv", "names of files"),
+            ("fnabi check-calls -o broken.parquet models.duckdb calls.parquet", "all as a table"),
+        ),
+        status="0 if all calls are accepted, or were refused before, 1 if one is broken, 2 for"
+        " wrong usage, 3 for bad input or rows without a call, 4 if the modules do not show"
+        " whether they accept one",
+        bad_input=3,
+        has_pager=True,
+    ),
+    Verb(
         "call",
         "call a function of a library",
         (

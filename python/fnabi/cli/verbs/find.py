@@ -11,13 +11,18 @@ from typing import Any
 from fnabi._base.url import public
 from fnabi.cli._arguments import add_lenient, add_moment, whole
 from fnabi.cli._call_values import ArgumentError, load_array
-from fnabi.cli._catalogs import is_catalog, lenient_hint, open_catalog, open_past, shown_path
+from fnabi.cli._catalogs import (
+    is_catalog,
+    open_catalog,
+    open_past,
+    shown_path,
+    told_of_unread,
+)
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
 from fnabi.errors import FormatError
 from fnabi.many import pattern
-from fnabi.many.catalog import Catalog
 from fnabi.many.catalog._search import Match, search_query
 
 _SCHEMA = "fnabi.find/1"
@@ -103,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
         if at is None
         else open_past(arguments, arguments.catalog, "--at")
     ) as catalog:
-        if at is None and not is_catalog(arguments.catalog) and not _told_of_unread(catalog):
+        if at is None and not is_catalog(arguments.catalog) and not told_of_unread(catalog):
             return _BAD_INPUT
         found = catalog.find(arguments.pattern, at=at, **names)
     if arguments.json:
@@ -123,20 +128,6 @@ def _with_arrow(text: str) -> str:
     except FormatError:
         return ""
     return f"; did you mean {shlex.quote(f'{text.strip()} -> *')}?"
-
-
-def _told_of_unread(catalog: Catalog) -> bool:
-    """Say that modules have errors; return whether any can be searched."""
-    total = catalog._rows("SELECT count(*) FROM files")[0][0]
-    errors = catalog._rows("SELECT file, error FROM files WHERE error IS NOT NULL")
-    if len(errors) == total == 1:
-        file, error = errors[0]
-        complain(f"{shown_path(file)}: ", f"{error}{lenient_hint(catalog)}")
-        return False
-    if errors:
-        hint = lenient_hint(catalog) or "; see fnabi scan"
-        complain("", f"{len(errors)} of {counted(total, 'file')} cannot be read{hint}")
-    return True
 
 
 def _show(found: list[Match]) -> None:

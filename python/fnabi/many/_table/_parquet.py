@@ -28,6 +28,7 @@ def read_parquet(
     check: Callable[[Any], Any],
     refuse: Callable[[], Exception],
     units: Units,
+    select: Callable[[Any], Any],
 ) -> tuple[Any, Iterator[Any], int]:
     """Return the schema of a Parquet file, its batches, and the number of its rows.
 
@@ -37,11 +38,24 @@ def read_parquet(
         check: Returns a batch that may be written out.
         refuse: Makes the error for a file whose values take too much.
         units: The row groups to read.
+        select: Returns the schema of the columns to read, given that of all.
 
     """
     parquet = import_module("pyarrow.parquet")
     found = parquet.ParquetFile(file, pre_buffer=False)
-    metadata, schema, size = found.metadata, found.schema_arrow, file.size()
+    metadata, size = found.metadata, file.size()
+    schema = select(found.schema_arrow)
+    names = schema.names
+    columns = None if names == found.schema_arrow.names else names
+    below = tuple(f"{name}." for name in names)
+
+    def is_read(chunk: _Chunk) -> bool:
+        return columns is None or f"{chunk.path}.".startswith(below)
+
+    def read(reader: Any, index: int) -> Iterator[Any]:
+        found = reader.iter_batches(rows, row_groups=[index], columns=columns)
+        # a name with a dot also selects what is inside of another column
+        return found if columns is None else (batch.select(columns) for batch in found)
 
     def batches() -> Iterator[Any]:
         end = units.row
@@ -58,16 +72,17 @@ def read_parquet(
     def group(index: int) -> Iterator[Any]:
         _check_columns(metadata, size, index)
         chunks = [_Chunk(file, metadata, index, i, rows) for i in range(metadata.num_columns)]
+        chunks = [*filter(is_read, chunks)]
         if sum(chunk.excess() for chunk in chunks) > lib.FNABI_ARROW_FREE:
             raise refuse()
         texts = [chunk.path for chunk in chunks if chunk.has_long_texts()]
         if not texts:  # one group at a time: pyarrow joins no nested dictionaries
-            yield from found.iter_batches(rows, row_groups=[index])
+            yield from read(found, index)
             return
         reader = parquet.ParquetFile(
             file, metadata=metadata, read_dictionary=texts, pre_buffer=False
         )
-        for batch in reader.iter_batches(rows, row_groups=[index]):
+        for batch in read(reader, index):
             yield check(batch).cast(schema)
 
     return schema, batches(), metadata.num_rows

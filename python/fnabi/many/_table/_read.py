@@ -64,6 +64,13 @@ _CELL = 8
 """The bytes that pyarrow takes at least for a value of JSON, also for one that is missing."""
 
 
+Select: TypeAlias = Callable[[Any], Any]
+"""Returns the schema of the columns to read, given that of all; no two of these have one name.
+
+Its types may be others for lines of JSON only, where no value shows one.
+"""
+
+
 class Source(NamedTuple):
     """An open file, and the names for errors: its own, and that of the function."""
 
@@ -175,7 +182,11 @@ def kind_of(file: BufferedReader) -> Kind:
 
 
 def open_table(
-    source: Source, max_line: int = 1 << 26, units: Units | None = None, types: Any = None
+    source: Source,
+    max_line: int = 1 << 26,
+    units: Units | None = None,
+    types: Any = None,
+    select: Select = lambda all: all,
 ) -> Table:
     """Open a table in a file that is not compressed; see `unpacked`.
 
@@ -189,9 +200,10 @@ def open_table(
         max_line: The most bytes of a line of JSON, and of the header of CSV.
         units: What to read; without it, everything.
         types: The `pyarrow.Schema` that lines of JSON have; without it, that of the first ones.
+        select: Chooses the columns to read.
 
     Raises:
-        CallError: when pyarrow is not installed.
+        CallError: when pyarrow is not installed; also what `select` raises.
         FormatError: when a line is longer than `max_line`; also while batches are read.
         OSError: when the file cannot be read or is damaged; also while batches are read.
 
@@ -203,7 +215,7 @@ def open_table(
     _load("pyarrow", source)
     units = Units() if units is None else units
     with _bad_file(source.name, what):
-        table = _TABLES[what](source, units, _Text(lines, first, types))
+        table = _TABLES[what](source, units, select, _Text(lines, first, types))
         for field in table.schema:
             _check_field(field, _LEVELS)
     return table._replace(batches=_checked(units.wanted(table.batches), source, what))
@@ -408,21 +420,31 @@ class _Text(NamedTuple):
     types: Any
 
 
-def _parquet(source: Source, units: Units, _: _Text) -> Table:
+def _parquet(source: Source, units: Units, select: Select, _: _Text) -> Table:
     file, refuse = _native(source), partial(_too_large, source)
-    return Table(*read_parquet(file, _ROWS, _Check(source), refuse, units))
+    return Table(*read_parquet(file, _ROWS, _Check(source), refuse, units, select))
 
 
-def _arrow_file(source: Source, units: Units, _: _Text) -> Table:
-    return Table(*read_arrow_file(_native(source), partial(_too_large, source), units))
+def _arrow_file(source: Source, units: Units, select: Select, _: _Text) -> Table:
+    file = _native(source)
+    return _selected(select, *read_arrow_file(file, partial(_too_large, source), units))
 
 
-def _arrow_stream(source: Source, _: Units, __: _Text) -> Table:
+def _arrow_stream(source: Source, _: Units, select: Select, __: _Text) -> Table:
     file = import_module("pyarrow").PythonFile(source.file, "r")
-    return Table(*read_arrow_stream(file, partial(_too_large, source)))
+    return _selected(select, *read_arrow_stream(file, partial(_too_large, source)))
 
 
-def _csv(_: Source, units: Units, text: _Text) -> Table:
+def _selected(
+    select: Select, schema: Any, batches: Iterator[Any], rows: int | None = None
+) -> Table:
+    chosen = select(schema)
+    if chosen.names != schema.names:
+        batches = (batch.select(chosen.names) for batch in batches)
+    return Table(chosen, batches, rows)
+
+
+def _csv(_: Source, units: Units, select: Select, text: _Text) -> Table:
     pyarrow, module = import_module("pyarrow"), import_module("pyarrow.csv")
     lines, head = text.lines, bytearray(text.first)
     is_open = head.count(b'"') % 2 == 1
@@ -433,7 +455,7 @@ def _csv(_: Source, units: Units, text: _Text) -> Table:
         names = next(csv.reader(StringIO(head.decode("utf-8", "replace"), newline="")))
     else:  # as pyarrow would need minutes for each row
         raise pyarrow.ArrowInvalid(_TOO_WIDE)
-    schema = pyarrow.schema([(name, pyarrow.string()) for name in names])
+    schema = select(pyarrow.schema([(name, pyarrow.string()) for name in names]))
 
     def parse(rows: bytes) -> Any:
         # not as a stream, which pyarrow reads in a thread that may outlive the interpreter
@@ -443,6 +465,7 @@ def _csv(_: Source, units: Units, text: _Text) -> Table:
             parse_options=module.ParseOptions(newlines_in_values=True),
             convert_options=module.ConvertOptions(
                 column_types=dict.fromkeys(names, pyarrow.string()),
+                include_columns=None if schema.names == names else schema.names,
                 null_values=[""],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
@@ -480,7 +503,7 @@ def _count_fields(text: bytes) -> int:
     return int(fields)
 
 
-def _json(source: Source, units: Units, text: _Text) -> Table:
+def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
     lines = text.lines
     pyarrow, module = import_module("pyarrow"), import_module("pyarrow.json")
 
@@ -489,7 +512,7 @@ def _json(source: Source, units: Units, text: _Text) -> Table:
         most = max(lib.FNABI_ARROW_FREE, lib.FNABI_ARROW_GROWTH * len(block))
         if block.count(b"{") * fields * _CELL > most:
             raise _too_large(source)
-        other = "infer" if schema is None else "error"
+        other = "infer" if schema is None else "error" if is_whole else "ignore"
         reading = module.ReadOptions(block_size=len(block) + 1)
         parsing = module.ParseOptions(explicit_schema=schema, unexpected_field_behavior=other)
         try:
@@ -502,9 +525,11 @@ def _json(source: Source, units: Units, text: _Text) -> Table:
 
     block = text.first + lines.read(_BLOCK)
     fields = _count_fields(block)
-    schema = text.types
-    if schema is None:
-        schema = _without_times(parse(block, None, 0).schema)
+    known = text.types
+    if known is None:
+        known = _without_times(parse(block, None, 0).schema)
+    schema = select(known)
+    is_whole = schema.names == known.names
 
     def batches(block: bytes) -> Iterator[Any]:
         rows = units.row
@@ -538,7 +563,7 @@ def _without_times(schema: Any) -> Any:
     return pyarrow.schema([each.with_type(plain(each.type)) for each in schema])
 
 
-_TABLES: dict[str, Callable[[Source, Units, _Text], Table]] = {
+_TABLES: dict[str, Callable[[Source, Units, Select, _Text], Table]] = {
     "Parquet": _parquet,
     "Arrow file": _arrow_file,
     "Arrow stream": _arrow_stream,

@@ -28,21 +28,23 @@ Files
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from fnabi._base import core
-from fnabi._base.files import Options
+from fnabi._base.files import Options, path_text
 from fnabi._base.moment import Moment, parse_moment, shown_moment
 from fnabi._base.progress import Wanted
 from fnabi._base.text import shown_text
 from fnabi._base.url import public
 from fnabi.compat import FileComparison
+from fnabi.compat._caller import Reason
 from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
 from fnabi.many.catalog._check import damaged
+from fnabi.many.catalog._checked import CheckedCall, CheckedCalls, UnreadCalls
 from fnabi.many.catalog._compare import compare_sides, sides_since
 from fnabi.many.catalog._database import Opened
 from fnabi.many.catalog._history import next_time, read_time
@@ -62,11 +64,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Catalog",
+    "CheckedCall",
+    "CheckedCalls",
     "Event",
     "EventKind",
     "Match",
     "Moment",
+    "Reason",
     "Unlisted",
+    "UnreadCalls",
     "Updated",
     "pattern_of_arrays",
 ]
@@ -264,6 +270,55 @@ class Catalog:
                     f"{self._store.path}: an earlier fnabi has written the catalog, which did not"
                     f" know IREE {name}; `fnabi catalog update` asks it"
                 )
+
+    def check_calls(
+        self,
+        calls: Any,
+        *,
+        baseline: Catalog | str | os.PathLike[str] | None = None,
+        columns: Mapping[str, str] | None = None,
+        files: str | None = None,
+        limit: int | None = None,
+    ) -> CheckedCalls:
+        """Check which logged calls the modules accept, and which a release would break.
+
+        Each distinct call is decided once, by what the code of the function checks as far as the
+        bytecode proves that; the guide *Which callers break?* has the rules::
+
+            >>> checked = catalog.check_calls("calls.parquet", baseline="1.0.duckdb")
+            >>> checked.verdict, checked.calls["broken"]
+            ('incompatible', 4210)
+            >>> for call in checked.found:
+            ...     print(call.calls, call.model, call.function, call.inputs, call.reasons[0].text)
+
+        Args:
+            calls: A table with a row for each call: a path of a file in Parquet, Arrow's IPC
+                format, lines of JSON or CSV, or anything with ``__arrow_c_stream__`` or
+                ``__arrow_c_array__``. Its columns are ``model`` and ``function``, ``shapes``, a
+                list of lists of dims, ``dtypes``, a list of names of dtypes, and optionally
+                ``count``, for a row that stands for several calls.
+            baseline: The catalog of the release before, or its path: a call that it refuses, too,
+                is then failing, and not broken.
+            columns: The names of columns that have others: ``{"model": "model_name"}``.
+            files: How models name files, such as ``"{model}/*/model.vmfb"``: the end of the file's
+                name, from a slash on, in which ``*`` is any text without a slash. Without it, a
+                model is the end of the file's name, from a slash on, with or without ``.vmfb``, or
+                else the name of the module.
+            limit: The most calls that the result has.
+
+        Raises:
+            CallError: when an argument has another type, or a column is missing or has another.
+            FormatError: when one of the files is not a catalog, or a line of text is too long.
+            OSError: when a file cannot be read.
+
+        """
+        from fnabi.many.catalog._calls import check_calls  # searches do not need it
+
+        if baseline is None or isinstance(baseline, Catalog):
+            old = None if baseline is None else baseline._rows
+            return check_calls(calls, self._rows, old, columns, files, limit)
+        with Catalog(path_text("Catalog.check_calls: baseline", baseline)) as other:
+            return check_calls(calls, self._rows, other._rows, columns, files, limit)
 
     def log(
         self,

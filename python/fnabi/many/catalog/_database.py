@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fnabi.errors import CatalogError, MissingPackageError
 from fnabi.many.catalog._check import damaged, no_catalog
 from fnabi.many.catalog._table import VERSION
+from fnabi.many.pattern._sql import literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -73,7 +75,7 @@ def connect(spill: str = "") -> DuckDBPyConnection:
 def confine(connection: DuckDBPyConnection, setting: str = "", names: Iterable[str] = ()) -> None:
     """Allow no access to files, but for the names that a setting lists."""
     if setting:
-        connection.execute(f"SET {setting} = [{', '.join(map(quoted, names))}]")
+        connection.execute(f"SET {setting} = [{', '.join(map(literal, names))}]")
     connection.execute("SET enable_external_access = false")
 
 
@@ -83,9 +85,28 @@ def seal(connection: DuckDBPyConnection) -> None:
     connection.execute("SET lock_configuration = true")
 
 
-def quoted(text: str) -> str:
-    """Return a text as a literal of SQL."""
-    return "'" + text.replace("'", "''") + "'"
+def open_scratch(threads: int | None = None) -> DuckDBPyConnection:
+    """Return a connection to an empty database in memory, which reaches no file.
+
+    Args:
+        threads: The number of threads of its queries; None for one for each processor.
+
+    """
+    connection = connect()
+    if threads is not None:
+        connection.execute(f"SET threads = {threads}")
+    confine(connection)
+    seal(connection)
+    return connection
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Turn DuckDB's lack of memory into a MemoryError."""
+    try:
+        yield
+    except load_duckdb().OutOfMemoryException as problem:
+        raise _no_memory(problem) from None
 
 
 def look_inside_last(connection: DuckDBPyConnection) -> None:

@@ -45,8 +45,8 @@ from fnabi.many.catalog._database import (
     connect,
     load_duckdb,
     look_inside_last,
+    open_scratch,
     problem_of,
-    quoted,
     seal,
 )
 from fnabi.many.catalog._table import create
@@ -151,9 +151,7 @@ class MemoryStore(_Place):
 
     def _database(self) -> DuckDBPyConnection:
         if self._connection is None:
-            self._connection = connect()
-            confine(self._connection)
-            seal(self._connection)
+            self._connection = open_scratch()
             create(self._connection)
         return self._connection
 
@@ -345,7 +343,7 @@ class FileStore(_Place):
             with self.told():
                 connection = connect(self._spill)
                 confine(connection, "allowed_directories", [self._part])
-                connection.execute(f"ATTACH {quoted(self._new)} AS catalog; USE catalog")
+                connection.execute(f"ATTACH {literal(self._new)} AS catalog; USE catalog")
                 if fresh and not again:
                     create(connection)
         except BaseException as problem:
@@ -375,7 +373,7 @@ class FileStore(_Place):
             with self.told():
                 connection = connect()
                 confine(connection, "allowed_directories", [self._folder])
-                connection.execute(f"ATTACH {quoted(self._file)} AS catalog; CHECKPOINT catalog")
+                connection.execute(f"ATTACH {literal(self._file)} AS catalog; CHECKPOINT catalog")
                 connection.close()
 
     def commit(self, connection: DuckDBPyConnection) -> None:
@@ -424,7 +422,7 @@ class FileStore(_Place):
 
 
 def _attach(connection: DuckDBPyConnection, file: str) -> None:
-    connection.execute(f"ATTACH {quoted(file)} AS catalog (READ_ONLY)")
+    connection.execute(f"ATTACH {literal(file)} AS catalog (READ_ONLY)")
 
 
 Store: TypeAlias = MemoryStore | FileStore

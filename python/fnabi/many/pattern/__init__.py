@@ -77,6 +77,7 @@ from fnabi._base.core import Data, text_of
 from fnabi._base.dtype import meant_dtype
 from fnabi.errors import CallError, FormatError, excerpt
 from fnabi.many.pattern._types import (
+    LONG,
     PLAIN_NAME,
     WORD,
     AnyType,
@@ -95,6 +96,7 @@ from fnabi.many.pattern._types import (
     ValuePattern,
     Variable,
     encoded,
+    whole_name,
 )
 from fnabi.types import DType
 
@@ -160,11 +162,8 @@ _STRUCTURES: dict[str, tuple[Literal["list", "tuple", "dict"], str]] = {
     "{": ("dict", "}"),
 }
 _CLASSES: tuple[Class, ...] = ("any", "float", "int", "complex")
-_SHORT = re.compile(r"^(f|bf|si|ui|c)(?=\d)")
-_LONG = {"f": "float", "bf": "bfloat", "si": "int", "ui": "uint", "c": "complex"}
 _SHORTER = re.compile(r"(float|bfloat|int|uint|complex)(?=\d)")
-_SHORTEST = {long: short for short, long in _LONG.items()}
-_MLIR_FLOAT = re.compile(r"(f\d+)(E\d+M\d+[A-Z0-9]*)")
+_SHORTEST = {long: short for short, long in LONG.items()}
 _TYPES = "a type, such as f32, f32[?,4], any or ref"
 
 
@@ -319,11 +318,8 @@ class _Parser:
     def _dtype(self, word: str, start: int) -> DType | Class:
         if word in _CLASSES:
             return word
-        mlir = _MLIR_FLOAT.fullmatch(word)
-        name = f"{mlir[1]}_{mlir[2].lower()}" if mlir else word
-        name = _SHORT.sub(lambda found: _LONG[found[1]], name, count=1)
         try:
-            return DType.parse(name)
+            return DType.parse(whole_name(word))
         except CallError:
             meant = meant_dtype(word)
             short = meant and _SHORTER.sub(lambda found: _SHORTEST[found[1]], meant, count=1)

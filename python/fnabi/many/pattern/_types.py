@@ -17,6 +17,20 @@ PLAIN_NAME = r"[^\W\d][\w.$/-]*"
 """A name that needs no quotes, as in the text of a signature."""
 
 
+LONG = {"f": "float", "bf": "bfloat", "si": "int", "ui": "uint", "c": "complex"}
+"""The beginnings of names of dtypes by those of short ones."""
+
+_SHORT = re.compile(r"^(f|bf|si|ui|c)(?=\d)")
+_MLIR_FLOAT = re.compile(r"(f\d+)(E\d+M\d+[A-Z0-9]*)")
+
+
+def whole_name(word: str) -> str:
+    """Return the name of a dtype for a short one, such as ``f32``, or MLIR's ``f8E4M3FN``."""
+    mlir = _MLIR_FLOAT.fullmatch(word)
+    name = f"{mlir[1]}_{mlir[2].lower()}" if mlir else word
+    return _SHORT.sub(lambda found: LONG[found[1]], name, count=1)
+
+
 def encoded(text: str) -> bytes:
     """Return the bytes of a text, in which surrogates may be bytes that are not UTF-8."""
     try:
