@@ -18,7 +18,9 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
     "command_line",
+    "entry_points",
     "error_codes",
     "failures",
     "instruction_table",
@@ -36,6 +38,11 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 highlight_language = "default"  # Python where it is valid
+
+# A button copies the commands of a session, without prompts and without what they print.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
 
 html_theme = "furo"
 html_static_path = ["_static"]

@@ -1,10 +1,12 @@
 """``python -m tools lock``: write ``.ci/requirements``, what CI installs, with hashes.
 
-Each file has the newest versions that pyproject.toml allows, for every platform. Needs uv.
+Each file has the newest versions that pyproject.toml allows, for every platform. Needs uv. With
+names, such as ``python -m tools lock docs``, only these files are written.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import tomllib
@@ -35,7 +37,7 @@ class Lock(NamedTuple):
 LOCKS = {
     "build": Lock([], BUILD),
     "lint": Lock(["lint", "test"], BUILD),
-    "docs": Lock(["docs"], BUILD),
+    "docs": Lock(["docs", "test", "browser"], BUILD),
     "test": Lock(["test"], BUILD),
     "peers": Lock(["bench", "dask"], [*BUILD, *TORCH, "ninja"]),
     "packages": Lock(["ray", "spark", "datafusion"], [*TABLES, "jax", "transformers"], "peers"),
@@ -64,20 +66,26 @@ def compiled(packages: list[str], *options: str) -> str:
 
 
 def main() -> int:
-    """Write each file."""
+    """Write each file, or those that are named."""
+    parser = argparse.ArgumentParser(description="Write the packages that CI installs.")
+    parser.add_argument("names", metavar="NAME", nargs="*", help=", ".join([*LOCKS, *ALONE]))
+    names = parser.parse_args().names
+    if unknown := {*names} - LOCKS.keys() - ALONE.keys():
+        parser.error(f"no file is named {min(unknown)}")
     FOLDER.mkdir(exist_ok=True)
     head = "# Written by `python -m tools lock`.\n"
-    texts: dict[str, str] = {}
     for name, lock in LOCKS.items():
+        if names and name not in names:
+            continue
         options = ["pyproject.toml", *(f"--extra={each}" for each in lock.extras)]
         if lock.base:
             options += ["--constraints", str(FOLDER / f"{lock.base}.txt")]
         text = compiled(lock.packages, *options)
-        included = PACKAGE.findall(texts.get(lock.base, ""))
+        included = PACKAGE.findall((FOLDER / f"{lock.base}.txt").read_text()) if lock.base else []
         own = [each for each in PACKAGE.findall(text) if each not in included]
-        texts[name] = "".join(own)
         include = f"-r {lock.base}.txt\n" if lock.base else ""
-        (FOLDER / f"{name}.txt").write_text(head + include + texts[name])
+        (FOLDER / f"{name}.txt").write_text(f"{head}{include}{''.join(own)}")
     for name, packages in ALONE.items():
-        (FOLDER / f"{name}.txt").write_text(head + compiled(packages, "--no-deps"))
+        if not names or name in names:
+            (FOLDER / f"{name}.txt").write_text(head + compiled(packages, "--no-deps"))
     return 0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,11 @@ import pytest
 from support import documents
 
 DOCS = documents.ROOT / "docs"
-PAGES = sorted(page for page in DOCS.rglob("*.md") if documents.FENCE.search(page.read_text()))
+COOKBOOK = sorted({*(DOCS / "cookbook").glob("*.md")} - {DOCS / "cookbook" / "index.md"})
+OTHERS = {*COOKBOOK, DOCS / "install.md"}  # test_install.py runs it
+PAGES = sorted(
+    page for page in {*DOCS.rglob("*.md")} - OTHERS if documents.FENCE.search(page.read_text())
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
@@ -21,7 +28,30 @@ def test_the_examples_of_a_page_run(
 
 
 def test_pages_are_found() -> None:
-    assert len(PAGES) > 0
+    assert len(PAGES) > 30
+
+
+def answers(page: Path) -> list[str]:
+    """Return the answers of a page of the cookbook, each with the front matter of the page."""
+    head, *found = re.split(r"^## ", page.read_text(), flags=re.M)
+    return [f"{head}## {each}" for each in found]
+
+
+@pytest.mark.parametrize("page", COOKBOOK, ids=lambda page: page.stem)
+def test_each_answer_stands_alone(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder and a namespace of its own, and in about ten lines."""
+    for number, text in enumerate(answers(page)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        name = f"{page.name}, answer {number}"
+        assert documents.run_text(text, name, folder, monkeypatch), text
+        assert sum(block.body.count("\n") for block in documents.blocks(text)) <= 12, text
+
+
+def test_the_cookbook_has_twenty_answers() -> None:
+    assert sum(len(answers(page)) for page in COOKBOOK) == 20
 
 
 def test_links_between_pages_lead_somewhere() -> None:
@@ -33,9 +63,10 @@ def test_links_between_pages_lead_somewhere() -> None:
 
 
 INSTALLS = re.compile(
-    r"\b(?:pip3?|pipx|uv|uvx|conda|mamba|poetry|pdm)\s+(?:-\S+\s+)*(?:(?:pip|tool)\s+)?"
-    r"(?:install|add|run|upgrade)\b([^\n`;|&)]*)"
+    r"\b(?:(?:pip3?|pipx|uv|conda|mamba|poetry|pdm)\s+(?:-\S+\s+)*(?:(?:pip|tool)\s+)?"
+    r"(?:install|add|upgrade)\b|(?:pipx|uv\s+tool)\s+run\b|uvx\s)([^\n`;|&)]*)"
 )
+WITH = re.compile(r"\buv\s+run\b[^\n`;|&)]*?\s--with[\s=]+(\S+)")
 LISTS = re.compile(r"(?:[\"']pip[\"']\s*:|additional_dependencies:)\s*\[([^\]]*)\]")
 """Packages for the workers of an engine, or for a hook."""
 
@@ -43,6 +74,7 @@ LISTS = re.compile(r"(?:[\"']pip[\"']\s*:|additional_dependencies:)\s*\[([^\]]*)
 def installed_by_name(text: str) -> list[str]:
     """Return the requirements of fnabi itself in the commands and lists of a text."""
     words = [word for found in INSTALLS.findall(text) for word in found.split()]
+    words += WITH.findall(text)
     words += [word for found in LISTS.findall(text) for word in re.split(r"[\s,]+", found)]
     return [word for word in words if re.match(r"[\"'\\]*fnabi(?:$|[^\w/-])", word)]
 
@@ -68,12 +100,15 @@ def test_fnabi_is_not_installed_by_name() -> None:
         "x (pip install fnabi)",
         "uv pip install numpy fnabi==0.1",
         "pipx run fnabi",
+        "uvx fnabi inspect x",
+        "uv run --with fnabi python",
         '{"pip": ["numpy", "fnabi"]}',
     ):
         assert len(installed_by_name(text)) == 1, text
     for text in (
         "pip install -q . && .venv/bin/fnabi x",
         "pip install ./fnabi",
+        "uv run --with . fnabi inspect x",
         "`pip install x` fnabi",
     ):
         assert installed_by_name(text) == [], text
@@ -93,3 +128,21 @@ def test_a_wrong_example_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         folder.mkdir()
         with pytest.raises(AssertionError):
             documents.run(page, folder, monkeypatch)
+
+
+def test_the_reference_has_the_entry_points_of_the_package() -> None:
+    """The scripts that pip installs, and the hooks for pre-commit."""
+    page = (DOCS / "reference/command_line.md").read_text()
+    project = tomllib.loads((documents.ROOT / "pyproject.toml").read_text())["project"]
+    for name, target in project["scripts"].items():
+        assert re.search(rf"^\| `{name}` \| .*`{target}` \|$", page, re.M)
+    hooks = (documents.ROOT / ".pre-commit-hooks.yaml").read_text()
+    (told,) = re.findall(r"^\| (.*) \| \[hooks for pre-commit\]", page, re.M)
+    assert {*re.findall(r"`(.*?)`", told)} == {*re.findall(r"^- id: (.*)$", hooks, re.M)}
+
+
+def test_the_names_that_come_first_in_the_reference_are_there() -> None:
+    source = ast.parse((DOCS / "_ext/entry_points.py").read_text())
+    (first,) = (each.value for each in source.body if isinstance(each, ast.Assign))
+    for module, listed in ast.literal_eval(first).items():
+        assert {*listed.split()} <= {*import_module(module).__all__}, module

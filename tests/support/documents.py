@@ -110,23 +110,31 @@ def run_session(body: str, name: str, line: int, names: dict[str, Any]) -> None:
 
 
 def run(document: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Run the examples of a document in `folder`, beside a copy of the repository's examples.
+    """Run the examples of a document as `run_text` does."""
+    return run_text(document.read_text(), f"{document.relative_to(ROOT)}", folder, monkeypatch)
+
+
+def run_text(text: str, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run the examples of a text in `folder`, beside a copy of the repository's examples.
 
     Returns:
         The number of blocks that were run or written.
 
     """
-    text = document.read_text()
     require(text)
     shutil.copytree(ROOT / "examples", folder / "examples")
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(str(folder))  # as in an interactive session
-    names: dict[str, Any] = {"__name__": "__main__"}
     if "warnings: ignore" in text.partition("\n# ")[0]:  # of another package
         warnings.simplefilter("ignore")
+    return run_blocks(text, name, folder)
+
+
+def run_blocks(text: str, name: str, folder: Path) -> int:
+    """Run the examples of a text in `folder`, which is the current one, and return their number."""
+    names: dict[str, Any] = {"__name__": "__main__"}
     done = 0
     for block in blocks(text):
-        name = f"{document.relative_to(ROOT)}"
         if block.caption is not None:
             path = folder / block.caption
             path.parent.mkdir(parents=True, exist_ok=True)

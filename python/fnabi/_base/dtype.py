@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["NUMPY_OWN", "DType", "DTypeKind", "Record", "load_numpy"]
-
 DTypeKind: TypeAlias = Literal[
     "signed", "unsigned", "signless", "float", "bfloat", "complex", "bool", "index", "handle"
 ]

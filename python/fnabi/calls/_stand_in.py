@@ -49,8 +49,6 @@ from functools import cache
 from fnabi._base import lane
 from fnabi.errors import LibraryError
 
-__all__ = ["names", "open_library", "shared", "unlinked", "unshared"]
-
 _GLIBC = (2, 28)
 _RUNTIME = "libtvm_ffi"
 

@@ -42,20 +42,7 @@ from fnabi.types import (
 )
 from fnabi.vmfb._records import Record
 
-__all__ = [
-    "Alias",
-    "Difference",
-    "Fences",
-    "Proofs",
-    "Symbols",
-    "accepted",
-    "buffers",
-    "contradictions",
-    "decode_types",
-    "differences",
-    "symbol_name",
-    "types_of",
-]
+__all__ = ["Alias", "Difference", "Fences", "Proofs", "Symbols"]
 
 Symbols: TypeAlias = tuple[int | None, ...] | None
 """A symbol for each dim of a value, None for a dim that equals no other; None for no symbols."""
