@@ -50,6 +50,19 @@ class CounterObj : public ffi::Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("typed.Counter", CounterObj, ffi::Object);
 };
 
+class MarkObj : public ffi::Object {
+ public:
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("typed.Mark", MarkObj, ffi::Object);
+};
+
+class ShownObj : public ffi::Object {
+ public:
+  int64_t value;
+
+  explicit ShownObj(int64_t given) : value(given) {}
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("typed.Shown", ShownObj, ffi::Object);
+};
+
 static int64_t Sum(Pair pair) {
   int64_t sum = pair->first;
   for (int64_t each : pair->rest) sum += each;
@@ -163,6 +176,14 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def(refl::init<int64_t>())
       .def_ro("count", &CounterObj::count)
       .def("add", &CounterObj::Add, "Count further.");
+  refl::ObjectDef<MarkObj>().def(refl::init<>());
+  refl::ObjectDef<ShownObj>()
+      .def(refl::init<int64_t>())
+      .def_ro("value", &ShownObj::value);
+  refl::TypeAttrDef<ShownObj>().def(
+      "__ffi_repr__", [](const ShownObj* of, ffi::Function shown) {
+        return ffi::String("<") + shown(of->value).cast<ffi::String>() + ">";
+      });
   refl::GlobalDef()
       .def(
           "typed.add", [](int64_t x, int64_t y) { return x + y; },
