@@ -73,6 +73,13 @@ def test_types_and_their_functions(visibility: str) -> None:
         counter = Counter(40)
         print(counter.add(2), counter.count)
         print(counter == counter, Counter(1) == Counter(1), len({pair, pair, triple}))
+        Mark, Shown, Odd = (fnabi.get_type("typed." + name) for name in ("Mark", "Shown", "Odd"))
+        print(repr(Mark()).startswith("<typed.Mark at 0x"), Shown(5), Shown(-5))
+        odd = Odd(**{"class": 5})
+        print(odd, getattr(odd, "class"), getattr(odd, "two words"), getattr(odd, "in")())
+        print(odd.__doc__, Odd.fields["__doc__"].__get__(odd))
+        tell(inspect.signature, Odd)
+        print(inspect.signature(Odd.methods["in"]))
         """,
         typed_library(visibility),
     )
@@ -97,6 +104,7 @@ def test_functions_values_and_errors() -> None:
         """
         tell(of("add"), 1, 2)
         print(of("add").schema, of("add").__signature__)
+        print(of("undescribed")(2), of("undescribed").schema)
         tell(of("add"), 1)
         tell(of("add"), 1, "b")
         tell(of("fail"), "luck")
