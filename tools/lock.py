@@ -41,7 +41,7 @@ LOCKS = {
     "test": Lock(["test"], BUILD),
     "peers": Lock(["bench", "dask"], [*BUILD, *TORCH, "ninja"]),
     "packages": Lock(["ray", "spark", "datafusion"], [*TABLES, "jax", "transformers"], "peers"),
-    "coverage": Lock([], ["coverage>=7.10", "pytest-cov"], base="peers"),
+    "coverage": Lock([], ["coverage[toml]>=7.10", "pytest-cov"], base="peers"),
     "iree-3.12.0": Lock([], ["iree-base-compiler==3.12.0", "iree-base-runtime==3.12.0"], "test"),
     "iree-3.13.0": Lock([], ["iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0"], "test"),
     "wheel": Lock([], ["build", *CHECKS, "cyclonedx-python-lib[validation]"], base="build"),
@@ -59,7 +59,9 @@ ALONE = {
 def compiled(packages: list[str], *options: str) -> str:
     """Return a file of requirements as uv writes it, without its head."""
     command = ["uv", "pip", "compile", "-q", "--universal", "--python-version=3.11"]
-    command += ["--no-config", "--generate-hashes", "--no-header", "--no-annotate", *options, "-"]
+    command += ["--no-config", "--generate-hashes", "--no-header", "--no-annotate"]
+    # pip takes the pin of a package for that of one with extras only while it is the newest.
+    command += ["--no-strip-extras", *options, "-"]
     needs = "\n".join(packages)
     run = subprocess.run(command, input=needs, cwd=ROOT, check=True, capture_output=True, text=True)
     return run.stdout

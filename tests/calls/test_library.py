@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 import fnabi
 from fnabi import CallError, FormatError, LibraryError, NotFoundError, library
 from fnabi.calls.library import LibraryFile
-from support.callee import built, interop_library, tvm_ffi_folder
+from support.callee import built, callee_library, interop_library, tvm_ffi_folder
 from support.outcomes import check_pickled, outcome_of
 from support.paths import TESTS
 
@@ -416,6 +417,13 @@ def test_a_symbol_that_nothing_has(tmp_path: Path) -> None:
     source.write_text(source.read_text().replace("TVMFFINoSuch", "no_such_"))
     with pytest.raises(LibraryError, match="no_such_"):
         library.load_module(built("wants", "cc", str(source)))
+    source = tmp_path / "wants.cc"
+    source.write_text(
+        "namespace tvm::ffi { struct None { void such(int); }; }"
+        'extern "C" int __tvm_ffi_f() { tvm::ffi::None().such(1); return 0; }'
+    )
+    with pytest.raises(LibraryError, match="needs tvm::ffi::None::such, which the installed"):
+        library.load_module(built("wants", "c++", "-fvisibility=default", str(source)))
 
 
 def test_what_is_no_library_for_this_machine(tmp_path: Path) -> None:
@@ -423,8 +431,42 @@ def test_what_is_no_library_for_this_machine(tmp_path: Path) -> None:
         library.load_module(CORPUS / "small_big")
     with pytest.raises(LibraryError, match="not a library"):
         library.load_module(__file__)
+    program = bytearray(Path(callee_library()).read_bytes())
+    program[16] = 2  # ET_EXEC
+    (tmp_path / "program").write_bytes(program)
+    with pytest.raises(LibraryError, match="a program or an object file, not a shared library"):
+        library.load_module(tmp_path / "program")
     with pytest.raises(FileNotFoundError):
         library.load_module(tmp_path / "nothing.so")
+
+
+def test_a_symbol_that_the_loader_does_not_find(tmp_path: Path) -> None:
+    """A symbol of an old version only is for libraries that were linked with that."""
+    source, versions = tmp_path / "old.c", tmp_path / "old.map"
+    source.write_text(
+        'int old(void) { return 0; } asm(".symver old, __tvm_ffi_old@V1");'
+        "int __tvm_ffi_new(void) { return 0; }"
+    )
+    versions.write_text("V1 { global: __tvm_ffi_*; local: *; };")
+    flags = ("-fvisibility=default", f"-Wl,--version-script={versions}")
+    lib = library.load_module(built("old", "cc", str(source), *flags))
+    assert list(lib.functions) == ["new", "old"]
+    with pytest.raises(LibraryError, match="old: the loader cannot find the symbol __tvm_ffi_old"):
+        _ = lib.old
+
+
+def test_where_the_runtime_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another module of that name is no runtime, nor is a package that is being imported."""
+    (tmp_path / "tvm_ffi.py").touch()
+    monkeypatch.delitem(sys.modules, "tvm_ffi", raising=False)
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(tmp_path)
+        beside = library.runtime_path()
+        patch.setattr(sys, "path", [str(tmp_path)])
+        assert library.runtime_path() is None
+    assert beside == library.runtime_path()
+    monkeypatch.setitem(sys.modules, "tvm_ffi", ModuleType("tvm_ffi"))
+    assert library.runtime_path() is None
 
 
 def test_the_runtime_fills_in_what_a_library_leaves_for_it() -> None:
@@ -474,6 +516,30 @@ def test_a_rebuilt_library_runs_the_new_code(tmp_path: Path) -> None:
 def test_a_library_that_another_has_loaded_and_that_was_rebuilt(tmp_path: Path) -> None:
     ctypes.CDLL(built_version(tmp_path, 1))
     assert fnabi.load_module(built_version(tmp_path, 2)).version() == 2
+
+
+@pytest.mark.parametrize("why", ["rebuilt", "linked with what is missing"])
+def test_a_copy_that_cannot_be_written(why: str, tmp_path: Path) -> None:
+    program = """
+import os, sys, tempfile, fnabi
+sys.modules["tvm_ffi"] = None
+old, new, folder = sys.argv[1:]
+if new:
+    fnabi.load_module(old)
+    os.replace(new, old)
+tempfile.tempdir = folder
+try: fnabi.load_module(old)
+except fnabi.LibraryError as problem: print(problem)
+"""
+    path, new = built_version(tmp_path, 1), ""
+    text = f"{path}: the file has changed, and the old library is still loaded: "
+    if why == "rebuilt":
+        (tmp_path / "new").mkdir()
+        new = built_version(tmp_path / "new", 2)
+    else:
+        path, text = interop_library("c_err", link=True), ""
+    told = in_new_process(program, path, new, str(tmp_path / "none"))
+    assert f"{text or path + ': '}a copy cannot be loaded: [Errno 2]" in told
 
 
 def test_what_registers_by_name_is_not_loaded_twice(tmp_path: Path) -> None:

@@ -91,10 +91,29 @@ def dylib(kind: int, name: str) -> bytes:
     return struct.pack("<6I", kind, 24 + len(path), 24, 2, 0x10000, 0x10000) + path
 
 
-def macos(machine: int = ARM64) -> bytes:
+def number(value: int) -> bytes:
+    """Return a ULEB128 of two bytes."""
+    return bytes([value & 0x7F | 0x80, value >> 7])
+
+
+def trie(symbols: dict[str, int]) -> bytes:
+    """Return the trie of exports, a root with a leaf for each symbol."""
+    leaves = [b"\x03\0" + number(at) + b"\0" for at in symbols.values()]
+    at = 2 + sum(len(name) + 3 for name in symbols)
+    root = bytes([0, len(symbols)])
+    for name, leaf in zip(symbols, leaves, strict=True):
+        root += name.encode() + b"\0" + number(at)
+        at += len(leaf)
+    return root + b"".join(leaves)
+
+
+def macos(machine: int = ARM64, stripped: bool = False) -> bytes:
     """Return a dynamic library as the linker of macOS lays it out."""
     names, entries = b"\0", b""
-    for name, kind, section, description, value in SYMBOLS:
+    symbols = [each for each in SYMBOLS if each[1] == EXTERNAL or not stripped]
+    exported = {name: value for name, kind, *_, value in SYMBOLS if kind == SECTION | EXTERNAL}
+    exports = padded(trie(exported)) if stripped else b""
+    for name, kind, section, description, value in symbols:
         entries += struct.pack("<IBBHQ", len(names), kind, section, description, value)
         names += name.encode() + b"\0"
     names = padded(names)
@@ -111,17 +130,20 @@ def macos(machine: int = ARM64) -> bytes:
 
     commands = [
         segment("__TEXT", 0, 0x2000, [("__text", 0x1000, 16), ("__const", 0x1010, 16)]),
-        segment("__LINKEDIT", linkedit, len(entries) + len(names), []),
+        segment("__LINKEDIT", linkedit, len(entries) + len(names) + len(exports), []),
         dylib(0xD, "@rpath/libown.dylib"),
         dylib(0xC, "@rpath/libtvm_ffi.dylib"),
         dylib(0xC, "/usr/lib/libSystem.B.dylib"),
-        struct.pack("<6I", 0x2, 24, linkedit, len(SYMBOLS), linkedit + len(entries), len(names)),
+        struct.pack("<6I", 0x2, 24, linkedit, len(symbols), linkedit + len(entries), len(names)),
         struct.pack("<20I", 0xB, 80, 0, 0, 0, 4, 4, 3, *[0] * 12),
         struct.pack("<III", 0x8000001C, 32, 12) + b"@loader_path/..".ljust(20, b"\0"),
     ]
+    if stripped:  # the trie has what the table of symbols lacks
+        at = linkedit + len(entries) + len(names)
+        commands.append(struct.pack("<4I", 0x80000033, 16, at, len(exports)))
     body = b"".join(commands)
     head = struct.pack("<8I", 0xFEEDFACF, machine, 0, 6, len(commands), len(body), 0x85, 0)
-    return (head + body).ljust(linkedit, b"\0") + entries + names
+    return (head + body).ljust(linkedit, b"\0") + entries + names + exports
 
 
 def check_macos(found: library.LibraryFile) -> None:
@@ -138,6 +160,7 @@ def check_macos(found: library.LibraryFile) -> None:
     assert found.runpath == "@loader_path/.."
     assert (found.required, found.optional) == (("TVMFFIErrorSetRaised",), ("TVMFFIObjectIncRef",))
     assert found.is_linked_with_runtime
+    assert found.provided == ()
 
 
 def test_a_library_of_macos() -> None:
@@ -145,6 +168,7 @@ def test_a_library_of_macos() -> None:
     check_macos(found)
     assert found.machine == "aarch64"
     assert library.read(macos(X86_64)).machine == "x86-64"
+    check_macos(library.read(macos(stripped=True)))
 
 
 def test_a_universal_library() -> None:
@@ -198,9 +222,16 @@ def test_the_command_line(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="this system loads it")
-def test_it_is_not_loaded_elsewhere(windows: Path) -> None:
+def test_a_library_of_windows_is_not_loaded_elsewhere(windows: Path) -> None:
     with pytest.raises(LibraryError, match=r"in the format PE; expected (ELF|Mach-O), which"):
         fnabi.load_module(windows)
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="this system loads it")
+def test_a_library_of_macos_is_not_loaded_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "own.dylib").write_bytes(macos())
+    with pytest.raises(LibraryError, match=r"in the format Mach-O; expected (ELF|PE), which"):
+        fnabi.load_module(tmp_path / "own.dylib")
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,46 @@ def test_without_libtvm_ffi_being_loaded():
     )
 
 
+def test_without_libtvm_ffi_being_installed():
+    printed = run_apart(
+        """
+        import sys, fnabi
+        sys.modules["tvm_ffi"] = None
+        try:
+            fnabi.Module.load(sys.argv[1])
+        except fnabi.LibraryError as problem:
+            print(problem)
+        """,
+        interop_library("c_plain"),
+    )
+    text = "Module.load: libtvm_ffi.so is not installed (pip install apache-tvm-ffi)"
+    assert printed.strip() == text
+
+
+@pytest.mark.parametrize(
+    ("problem", "expected"),
+    [
+        (fnabi.FormatError("unsupported", 5, reason="no toy"), fnabi.FormatError),
+        (KeyError("no toy"), fnabi.LibraryError),
+    ],
+)
+def test_errors_of_a_loader(problem, expected, tmp_path):
+    """Those of fnabi stay what they are; others become the cause of a `LibraryError`."""
+
+    def load(path, _):
+        raise problem
+
+    path = tmp_path / "module.toy"
+    path.write_bytes(b"")
+    fnabi.register_global_func("ffi.Module.load_from_file.toy", load)
+    try:
+        with pytest.raises(expected, match="no toy") as found:
+            fnabi.Module.load(path)
+    finally:
+        fnabi.remove_global_func("ffi.Module.load_from_file.toy")
+    assert found.value is problem or found.value.__cause__ is problem
+
+
 def test_nothing_is_leaked(plain):
     function = plain["add_ints"]
     before = [sys.getrefcount(each) for each in (plain, function)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
 from textwrap import dedent
 
 import pytest
@@ -16,12 +15,11 @@ import pytest
 from fnabi.calls import _builtin as builtin
 from fnabi.calls import _stand_in as stand_in
 from support.apart import run_apart
-from support.callee import SOURCES, built, installed_library, tvm_ffi_folder
+from support.callee import installed_library, tvm_ffi_folder, typed_library
 
 if not stand_in.names():
     pytest.skip("the dynamic linker has no absolute symbols", allow_module_level=True)
 
-TYPED = SOURCES.parent / "callee" / "typed.cc"
 ABSENT = 'import sys; sys.modules["tvm_ffi"] = None; sys.modules["torch"] = None\n'
 PRESENT = 'import sys; sys.modules["torch"] = None; import tvm_ffi\n'
 
@@ -35,14 +33,6 @@ def tell(function, *args, **named):
     print(repr(answer))
 Pair, Triple, Counter = (fnabi.get_type("typed." + name) for name in ("Pair", "Triple", "Counter"))
 """
-
-
-@cache
-def typed(visibility: str = "default") -> str:
-    """Build the library; with the default visibility, it shares the variables of its headers."""
-    include = f"-I{tvm_ffi_folder()}/include"
-    flags = ("-std=c++17", "-O1", "-w", f"-fvisibility={visibility}", include)
-    return built("typed", "c++", str(TYPED), *flags)
 
 
 def both(program: str, path: str) -> list[str]:
@@ -83,8 +73,15 @@ def test_types_and_their_functions(visibility: str) -> None:
         counter = Counter(40)
         print(counter.add(2), counter.count)
         print(counter == counter, Counter(1) == Counter(1), len({pair, pair, triple}))
+        Mark, Shown, Odd = (fnabi.get_type("typed." + name) for name in ("Mark", "Shown", "Odd"))
+        print(repr(Mark()).startswith("<typed.Mark at 0x"), Shown(5), Shown(-5))
+        odd = Odd(**{"class": 5})
+        print(odd, getattr(odd, "class"), getattr(odd, "two words"), getattr(odd, "in")())
+        print(odd.__doc__, Odd.fields["__doc__"].__get__(odd))
+        tell(inspect.signature, Odd)
+        print(inspect.signature(Odd.methods["in"]))
         """,
-        typed(visibility),
+        typed_library(visibility),
     )
     assert told[0].startswith("<class Pair of typed.Pair> (<class Object of ffi.Object>,)")
     assert any("Expected `typed.Triple` but got `typed.Pair`" in line for line in told)
@@ -99,7 +96,7 @@ def test_kinds_of_errors_of_initialisers() -> None:
         except Exception as problem: print(type(problem).__name__)
         else: print("made")
     """
-    assert set(both(program, typed())) == {"TypeError"}
+    assert set(both(program, typed_library())) == {"TypeError"}
 
 
 def test_functions_values_and_errors() -> None:
@@ -107,6 +104,7 @@ def test_functions_values_and_errors() -> None:
         """
         tell(of("add"), 1, 2)
         print(of("add").schema, of("add").__signature__)
+        print(of("undescribed")(2), of("undescribed").schema)
         tell(of("add"), 1)
         tell(of("add"), 1, "b")
         tell(of("fail"), "luck")
@@ -123,7 +121,7 @@ def test_functions_values_and_errors() -> None:
         print(fnabi.get_global_func("typed.add", allow_missing=True))
         for name in ("version", "allocated", "released", "registered"): tell(of(name))
         """,
-        typed(),
+        typed_library(),
     )
 
 
@@ -146,7 +144,7 @@ def test_dtypes() -> None:
             for bits, lanes in ((8, 1), (0, 0), (32, 4), (1, 1), (16, 65532), (64, 0), (4, 65535)):
                 tell(of("write_dtype"), code, bits, lanes)
         """,
-        typed(),
+        typed_library(),
     )
     assert "int32xvscalex4 0 32 -4 int32xvscalex4" in told
 
@@ -162,13 +160,15 @@ def test_views_of_tensors() -> None:
         del whole
         print(numpy.asarray(row))
         """,
-        typed(),
+        typed_library(),
     )
 
 
 def test_the_functions_that_libraries_look_up() -> None:
+    pytest.importorskip("numpy")
     told = both(
         """
+        import numpy
         ffi = lambda name, *args: fnabi.get_global_func("ffi." + name)(*args)
         array, values = ffi("Array", 1, "b", None), ffi("List", 3, 4, 5)
         tell(ffi, "ArraySize", array)
@@ -208,17 +208,32 @@ def test_the_functions_that_libraries_look_up() -> None:
                       b"a" + bytes([0, 34]), [1, [2]], [1], [], {"a": {"b": 2}}, {}, values, ring,
                       fnabi.Shape((2, 3)), fnabi.Shape(()), fnabi.Device("cuda:1"), lambda x: x,
                       ValueError("x"), pair, Triple(1, 2.5, rest=[]), [pair, pair, {"b": pair}],
-                      Counter(3)):
+                      Counter(3), fnabi.get_type("typed.Mark")(),
+                      [fnabi.get_type("typed.Shown")(5)], numpy.zeros((2, 3), "int8")):
             print(ffi("ReprPrint", value))
         for name, *args in (("ArrayGetItem", array, 3), ("MapGetItem", ffi("Map"), 1),
                             ("ListErase", values, 0), ("Map", 1)):
             try: ffi(name, *args)
             except Exception as problem: print(type(problem).__name__)
         """,
-        typed(),
+        typed_library(),
     )
     assert len(told) > 20
     assert builtin.find("ffi.NoSuchFunction") is None
+
+
+def test_a_walk_past_the_end_of_a_map() -> None:
+    """It ends the process with libtvm_ffi."""
+    told = run_apart(
+        ABSENT
+        + BEGIN
+        + """
+walk = fnabi.get_global_func("ffi.MapForwardIterFunctor")({"a": 1})
+for command in (2, 2, 0, 1): tell(walk, command)
+""",
+        typed_library(),
+    )
+    assert told.splitlines() == ["False"] * 2 + ["'IndexError: the map has no more pairs'"] * 2
 
 
 def test_a_damaged_definition_is_an_error() -> None:
@@ -241,7 +256,7 @@ for i in range(5000):
         print(i > 3000, problem)
         break
 """,
-        typed(),
+        typed_library(),
     )
     lines = told.splitlines()
     assert [line.split()[0] for line in lines[:-2]].count("RuntimeError") == 3
@@ -307,8 +322,8 @@ print(own["apply"](lambda x: x, pair) == pair, own["apply"](theirs["sum"], other
 print(own["sum"](pair), Pair(1, rest=[]), fnabi.get_type("typed.Pair") is Pair)
 print(len(set(fnabi.list_global_func_names())) == len(fnabi.list_global_func_names()))
 """,
-        typed(),
-        os.path.join(os.path.dirname(typed()), "copy.so"),
+        typed_library(),
+        os.path.join(os.path.dirname(typed_library()), "copy.so"),
     )
     lines = told.splitlines()
     first, refused, allowed = 0, lines.index("refused"), lines.index("allowed")

@@ -182,6 +182,8 @@ def test_signatures_of_classes(Point, Point3, Auto):
     assert Own("5").x == 5.0
     assert type(Own("5")) is Own
     assert list(inspect.signature(Point3).parameters) == ["args", "named"]
+    assert str(inspect.signature(Point.methods["add"])) == "(self, /, *args: Any) -> Any"
+    assert str(inspect.signature(Point.methods["norm"])) == "(self, /) -> float"
 
 
 def test_classes_that_expect_another_layout(Point):
@@ -217,6 +219,8 @@ def test_equality_and_hash(Point, Point3, Auto):
     assert p == q
     assert hash(p) == hash(q)
     assert p != Auto(2.0, 2.0)
+    assert p.__eq__(1.0) is NotImplemented
+    assert fnabi.Array([p])[0] == p
 
 
 def test_repr(Point, Auto, lib):

@@ -558,6 +558,22 @@ def test_a_file_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path
         stand_in.open_library(kernel("-DUNWRITTEN"))
 
 
+def test_a_file_that_the_linker_rejects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a folder for temporary files that the system runs no code from."""
+    monkeypatch.setattr(stand_in, "_group", lambda *_: b"no library")
+    with pytest.raises(LibraryError, match="fnabi-stand-in-") as problem:
+        stand_in.open_library(kernel("-DREJECTED"))
+    assert "cannot be written" not in str(problem.value)
+
+
+@pytest.mark.parametrize("libc", [("", ""), ("musl", "1.2.5"), ("glibc", "2.27")])
+def test_linkers_without_absolute_symbols(
+    libc: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platform.libc_ver", lambda: libc)
+    assert stand_in.names.__wrapped__() == frozenset()
+
+
 @given(st.binary(min_size=1, max_size=40).filter(lambda path: b"\0" not in path))
 def test_what_is_written_is_a_library(path: bytes) -> None:
     header = Path(lane.__file__ or sys.executable).read_bytes()[:64]

@@ -16,7 +16,13 @@ import fnabi
 from fnabi import library, raw, sip, vmfb
 from fnabi.cli import main
 from support import vectors
-from support.callee import built, callee_library, interop_library
+from support.callee import (
+    built,
+    callee_library,
+    interop_library,
+    tvm_ffi_folder,
+    typed_library,
+)
 from support.command import Run, run
 from support.grammar import sip_span
 from support.outcomes import error_of
@@ -999,11 +1005,42 @@ def test_a_library_without_functions_says_why(tmp_path: Path) -> None:
     lines = run("inspect", path).out.splitlines()
     at = lines.index("0 TVM-FFI functions")
     assert lines[at + 1] == "  it exports __fnabi_error_slot, but no function as __tvm_ffi_NAME"
-    lines = run("inspect", sys.executable).out.splitlines()
-    assert "0 TVM-FFI functions" in lines
-    assert lines[-1].startswith("  no exported symbol is named __tvm_ffi_NAME: ") or (
-        lines[-1].startswith("  only a shared library exports functions")
+    assert lines[0].startswith("library libadd.so, 64-bit")
+    program = bytearray(path.read_bytes())
+    program[16] = 2  # ET_EXEC
+    path.write_bytes(program)
+    lines = run("inspect", path).out.splitlines()
+    assert lines[0].startswith("not a shared library libadd.so, 64-bit")
+    reason = "  only a shared library exports functions, not a program or an object file"
+    assert lines[lines.index("0 TVM-FFI functions") + 1] == reason
+    source = tmp_path / "empty.c"
+    source.write_text("int f;")
+    lines = run("inspect", built("empty", "cc", str(source))).out.splitlines()
+    assert lines[-2] == "0 TVM-FFI functions"
+    assert lines[-1].startswith("  no exported symbol is named __tvm_ffi_NAME: ")
+    lines = run("inspect", typed_library()).out.splitlines()
+    reason = "  none is exported by name: it registers functions when it is loaded"
+    assert lines[-2:] == ["0 TVM-FFI functions", reason]
+
+
+@pytest.mark.parametrize(
+    ("flags", "need"),
+    [
+        (["-Wl,-z,lazy"], "must be loaded before a function is called"),
+        (["-Wl,-z,now"], "is needed when the library is loaded"),
+        (["-ltvm_ffi"], "is linked: the library cannot be loaded without it"),
+    ],
+)
+def test_inspect_says_when_the_runtime_is_needed(
+    flags: list[str], need: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "wants.c"
+    source.write_text(
+        "int TVMFFINoSuchFunction(void); int f(void) { return TVMFFINoSuchFunction(); }"
     )
+    flags = [f"-L{tvm_ffi_folder()}/lib", "-Wl,--no-as-needed", *flags]
+    path = built("wants", "cc", str(source), "-fvisibility=default", *flags)
+    assert f"libtvm_ffi {need}" in run("inspect", path).out.splitlines()
 
 
 def test_errors_are_there_at_once() -> None:
@@ -1094,6 +1131,12 @@ def test_inspect_what_a_library_registers() -> None:
     assert (point["key"], point["bases"]) == ("tests.Point", ["ffi.Object"])
     assert point["fields"][1] == {"name": "y", "type": "float", "writable": False}
     assert point["methods"][2] == {"name": "make", "signature": None, "static": True}
+    program[-1] = typed_library()
+    lines = subprocess.run(program, capture_output=True, text=True, check=True).stdout.splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("registered "))
+    width = len("typed.write_dtype")
+    assert f"  {'typed.add':{width}}  (int, int) -> int" in lines[start:]
+    assert f"  {'typed.fail':{width}}  (ffi.String) -> None" in lines[start:]
 
 
 @pytest.mark.parametrize("option", ["--metadata", "--run"])

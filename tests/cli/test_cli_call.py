@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -277,6 +278,16 @@ def test_results_that_are_nested_deeply(options: tuple[str, ...], tmp_path: Path
     assert call("nest", "100").out.count("[") == 100
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python nests deeper")
+def test_results_that_are_nested_too_deeply_for_json() -> None:
+    text = "fnabi: nest: the result is nested too deeply to be shown\n"
+    assert call("nest", "900", options=("--json",)) == Run(1, "", text)
+
+
+def test_an_interrupt_during_a_call() -> None:
+    assert call("interrupted") == Run(130, "", "")
+
+
 def test_functions_that_are_registered_by_name() -> None:
     tvm_ffi = pytest.importorskip("tvm_ffi")
     assert tvm_ffi
@@ -322,6 +333,24 @@ def test_tensors_inside_of_values_are_shown_as_arrays() -> None:
     assert show("text", 80) == show("text") == "text"
 
 
+def test_tensors_that_numpy_cannot_hold(tmp_path: Path) -> None:
+    shown = "<fnabi.Tensor of shape (4,), float4_e2m1fn on cpu:0>"
+    assert call("small") == Run(0, f"{shown}\n", "")
+    assert json.loads(call("small", options=("--json",)).out)["result"] == {"object": shown}
+    options = ("--output", str(tmp_path / "x.npz"))
+    text = f"fnabi: --output: result: NumPy cannot hold {shown}\n"
+    assert call("small", options=options) == Run(1, f"{shown}\n", text)
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_an_array_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         load_array(str(tmp_path), "f")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="there is no /proc")
+def test_an_array_of_a_broken_disk() -> None:
+    """Nothing is mapped at address 0, and so the first read fails."""
+    assert call("same", "@/proc/self/mem") == Run(
+        1, "", "fnabi: /proc/self/mem: Input/output error\n"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -133,8 +134,9 @@ def test_catalog_refuses(capsys: pytest.CaptureFixture[str]) -> None:
 def test_sql_shows_sizes_of_binaries(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "catalog", "update", "c.duckdb", "releases")
     query = "SELECT repeat('a', 2013)::BLOB AS long, 'ab'::BLOB AS short, [NULL, 'b'::BLOB] AS list"
-    assert run(capsys, "catalog", "sql", "c.duckdb", query) == (
-        'long           short  list\n<2,013 bytes>  6162   [null, "62"]\n'
+    assert run(capsys, "catalog", "sql", "c.duckdb", f"{query}, {{'a': long}} AS struct") == (
+        "long           short  list          struct\n"
+        '<2,013 bytes>  6162   [null, "62"]  {"a": "<2,013 bytes>"}\n'
     )
     (row,) = lines(capsys, "catalog", "sql", "c.duckdb", query)
     assert row["row"]["long"] == "61" * 2013
@@ -246,3 +248,10 @@ def test_diff_of_catalogs(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["causes"][0]["occurrences"][0]["file"] == "rank.vmfb"
     assert found["files"]["incompatible"] == 3
     assert "none: No such file" in run(capsys, *diff[:3], "none", status=3)
+    for number, release in product(range(3), ("1.0", "2.0")):
+        shutil.copy(f"releases/{release}/rank.vmfb", f"releases/{release}/{number}.vmfb")
+    shown = run(capsys, "diff", "--catalog", "releases/1.0", "releases/2.0", status=1)
+    _, _, rest = shown.partition("breaking  inputs[*].dtype changed: 8 functions in 4 files\n")
+    *occurrences, more = rest.split("\n")[:4]
+    assert [line.split(":")[0].strip() for line in occurrences] == ["0.vmfb", "0.vmfb", "1.vmfb"]
+    assert more == "          and 5 more"

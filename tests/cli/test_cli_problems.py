@@ -668,6 +668,40 @@ def test_a_module_of_unknown_bytecode(here: Path, run) -> None:
     assert [each["name"] for each in found["functions"]] == ["f"]
 
 
+def test_notices_about_functions(here: Path, run) -> None:
+    """Texts that are ignored, ambiguous, or contradict the bytecode; what imports have."""
+
+    def attributes(key: bytes, value: bytes) -> Vector:
+        return Vector([Table({0: String(key), 1: String(value)})])
+
+    ambiguous = b"sync func @go(%x: i64, %y: i32) -> ()"
+    tables = {
+        6: Vector([Table({0: String(b"x.a"), 1: Table({1: attributes(b"k", b"v")})})]),
+        7: Vector([Table({0: String(b"go")}), Table({0: String(b"odd"), 1: b"\1\0\0\0"})]),
+        8: Vector(
+            [
+                Table({0: String(b"0iii_v"), 1: attributes(DECLARATION, ambiguous)}),
+                Table({0: String(b"0i_v"), 1: attributes(DECLARATION, b"takes a thing")}),
+            ]
+        ),
+        10: Vector([Table({0: b"\5\0\0\0"}), Table({0: b"\7\0\0\0"})]),
+    }
+    (here / "m.vmfb").write_bytes(module(Table({0: String(b"m")} | tables)))
+    ignored = "notice ignored: not a declaration at byte 0 in exports[1].attrs["
+    for options in ([], ["--function", "go"]):
+        assert "  notice ambiguous declaration: arity\n" in run("inspect", *options, "m.vmfb")[1]
+    for options in ([], ["--function", "odd"]):
+        assert ignored in run("inspect", *options, "m.vmfb")[1]
+    out = run("inspect", "--imports", "m.vmfb")[1]
+    assert "12 wanted in 2 zeroed segments" in out
+    assert out.endswith("  x.a  () -> ()  []\n      k = v\n")
+    data = CLASSIFIER.read_bytes()
+    (here / "c.vmfb").write_bytes(data.replace(b"tensor<?x64xf32>)", b"tensor<?x64xf64>)"))
+    out = run("inspect", "--function", "normalize", "c.vmfb")[1]
+    text = "float64[?x64] in iree.abi.declaration, float32[?x64] in the bytecode"
+    assert f"\n    notice results[0]: {text}\n" in out
+
+
 def test_inputs_without_a_spelling(here: Path, run) -> None:
     attributes = Vector([Table({0: String(b"iree.abi"), 1: String(ABI)})])
     tables = {
@@ -683,6 +717,7 @@ def test_inputs_without_a_spelling(here: Path, run) -> None:
 
 
 ABI = b'{"a":[["ndarray",null,1,2]],"r":[]}'
+DECLARATION = b"iree.abi.declaration"
 
 
 def test_errors_of_the_runtime_from_standard_input(monkeypatch, run) -> None:
@@ -691,7 +726,12 @@ def test_errors_of_the_runtime_from_standard_input(monkeypatch, run) -> None:
     status, out, _ = run("explain", "-")
     assert status == 0
     assert out.count("line 1: ") == 1
-    assert out.count("\n\n") == out.count("line 2: ")
+    assert out.count("\n\n") == out.count("line 2: ") == 0
+    text += "data provided does not contain the ELF identifier\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    status, out, _ = run("explain", "-")
+    assert status == 0
+    assert "\n\nexecutable-damaged: " in out
 
 
 def test_a_table_on_a_stream_that_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

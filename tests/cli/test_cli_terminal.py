@@ -623,3 +623,13 @@ def test_spellings_of_an_abi(spelling: str, capsys: pytest.CaptureFixture[str]) 
     assert decode_columns([text], abi=spelling).abi == "iree_abi"
     assert next(iter_columns(io.BytesIO(text.encode()), spelling)).abi == "iree_abi"
     assert bytes(encode_columns(decode_columns([text], "iree_abi"), abi=spelling)[0])
+
+
+def test_a_page_is_not_for_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    with pytest.raises(SystemExit):
+        main(["inspect", "--html", str(CLASSIFIER)])
+    out, err = capsys.readouterr()
+    assert (out, "--html on a terminal needs --output FILE" in err) == ("", True)

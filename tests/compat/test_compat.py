@@ -84,6 +84,7 @@ TYPES: list[tuple[Type, Type, str, str]] = [
     (Ref("hal.buffer"), Ref("hal.fence"), "changed", ".name"),
     (Unknown(), Scalar(F32), "unknown", ""),
     (Unknown(), List(()), "unknown", ""),
+    (List((Named("x", Unknown()),)), List((Named("x", Unknown()),)), "unknown", "[0]"),
     (Scalar(F32), buffer(), "changed", ""),
     (Null(), Ref(), "changed", ""),
     (Ref("hal.buffer_view"), buffer(4), "changed", ""),
@@ -734,6 +735,7 @@ def test_a_calling_convention_tells_no_types() -> None:
     assert said(bare, bare) == [UNKNOWN]
     number = Says("cconv", Signature((Scalar(F32),), ()))
     assert said(number, number) == []
+    assert said(number, declared)[0] == ("breaking", "changed", "inputs[0]")
     for source in ("bytecode", "cconv"):
         proven, unproven = (Signature((type,), ()) for type in (buffer(4), Ref()))
         assert said(Says(source, proven), Says("bytecode", unproven)) == [UNKNOWN]
@@ -746,6 +748,8 @@ def test_a_calling_convention_tells_no_types() -> None:
 def test_texts_that_differ_without_a_difference_in_types() -> None:
     old, new = Says("iree.abi", A, {"f": "1"}), Says("iree.abi", A, {"f": "2"})
     assert said(old, new) == [("notice", "changed", 'attrs["f"]')]
+    malformed: Pairs = [("f", F), ("iree.abi.declaration", "any"), ("k", "1")]
+    assert between(malformed, [*malformed[:2], ("k", "2")]) == [("notice", "changed", 'attrs["k"]')]
 
 
 # ----------------------------------------------------------------------------------- modules

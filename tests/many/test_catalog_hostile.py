@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -206,6 +207,15 @@ def test_what_another_program_has_not_merged(
     subprocess.run([sys.executable, "-c", program.format(path)], check=True)
     assert os.path.exists(f"{path}.wal")
     refused(path, capfd, "it has the view v")
+    os.unlink(f"{path}.wal")
+    path = made()
+    program = program.replace("CREATE VIEW v AS SELECT 1", "DELETE FROM files WHERE rowid = 0")
+    subprocess.run([sys.executable, "-c", program.format(path)], check=True)
+    assert os.path.exists(f"{path}.wal")
+    with fnabi.Catalog(path) as catalog:
+        report = catalog.update()
+        assert (report.added, report.unchanged) == (1, 7)
+    assert not os.path.exists(f"{path}.wal")
 
 
 # ------------------------------------------------------------------------------------ SQL of users
@@ -378,6 +388,14 @@ def test_a_damaged_record(
     assert "unreadable: 8 files\n" in printed.out
     assert "damaged record of a module" in printed.out
     assert "Traceback" not in printed.err
+    if record is not None:
+        assert main(["verify", "--runtime=3.13.0", path]) == 3
+        printed = capfd.readouterr()
+        assert printed.err.count("damaged record of a module") == 8
+        assert printed.out == ""
+        assert main(["verify", "--runtime=3.13.0", "--json", path]) == 3
+        found = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+        assert all("damaged record" in each["unread"] and not each["good"] for each in found)
     with fnabi.Catalog(path) as catalog:
         assert catalog.find()
 

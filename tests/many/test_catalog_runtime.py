@@ -18,7 +18,7 @@ from support.command import run
 from support.installed_runtime import installed, loaded
 from support.paths import DATA
 
-pytest.importorskip("duckdb")
+duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
 FILES = [
@@ -148,12 +148,16 @@ def test_a_later_table_of_releases(kept: Path, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(Answers, "loading", later)
     monkeypatch.setattr(_file, "vmfb", None)  # no file is read
+    with duckdb.connect(str(kept)) as connection:  # of another program
+        connection.execute("UPDATE files SET record = 'none' WHERE file LIKE '%vulkan%'")
     with Catalog(kept) as catalog:
         opened = catalog.update()
         assert (opened.unchanged, opened.changed) == (len(FILES), 0)
         assert len(catalog.find(runtime="3.14.0")) == len(catalog.find(runtime="3.13.0")) > 0
         rows = catalog.sql("SELECT value FROM catalog WHERE key = 'release'").fetchall()
         assert [value for (value,) in rows] == [*known, "3.14.0"]
+        rows = catalog.sql("SELECT file FROM files WHERE runs_on IS NULL").fetchall()
+        assert [os.path.basename(file) for (file,) in rows] == ["mm_vulkan.vmfb"]
 
 
 def test_a_module_without_answers(tmp_path: Path) -> None:

@@ -17,7 +17,13 @@ import pytest
 import fnabi
 from fnabi._base.names import Names, identifier
 from fnabi.stub._library import exported, registered
-from support.callee import callee_library, installed_library, interop_library, path_of
+from support.callee import (
+    callee_library,
+    installed_library,
+    interop_library,
+    path_of,
+    typed_library,
+)
 from support.command import Run, run
 from support.generated import check, imported, write
 from support.sanitizers import examples
@@ -56,9 +62,12 @@ def test_hostile_names_and_texts(tmp_path: Path) -> None:
     numbered = "class_ int_ a_b_2 a_b x_import_os_os__exit_3_ function fnabi_ _library_ _t_ _2nd"
     names = [*numbered.split(), "Sequence_", "result", "same", "_same"]
     assert [getattr(named, name)() for name in names] == list(range(14))
-    assert set(named.__all__) == {*names, "add", "keyword", "many"}
+    assert set(named.__all__) == {*names, "add", "few", "keyword", "many"}
     assert named.add(1, int_=2) == 3
     assert named.keyword(1, class_=2) == 2
+    assert named.few(None, 2) == 2
+    assert str(inspect.signature(named.few)) == "(arg0: 'Any', arg1: 'int', /) -> 'int'"
+    assert (inspect.getdoc(named.few) or "").startswith('Ends with a "quote"')
     assert 'quote: """\nimport os\x1b[31m \\\n' in (inspect.getdoc(named.same) or "")
     assert "\x1b" not in stub.text
     write(tmp_path, "named.pyi", exported(library, interface=True).text)
@@ -86,7 +95,7 @@ def test_parameters_that_python_does_not_allow() -> None:
 
 
 def test_libraries_without_functions(tmp_path: Path) -> None:
-    library = installed_library("xgrammar", "libxgrammar_bindings.so")
+    library = typed_library()
     done = run("stub", library)
     assert done == Run(
         1,
@@ -190,6 +199,24 @@ x: float = auto.x
     write(tmp_path, "wrong.py", "import types_\ntypes_.Point.make(1.0, 2.0).y = 'a'\n")
     write(tmp_path, "types_.pyi", registered(library, "tests.", interface=True).text)
     check(tmp_path, "types_.pyi", "use.py")
+
+
+def test_names_of_members_that_python_does_not_allow(tmp_path: Path) -> None:
+    pytest.importorskip("tvm_ffi")
+    stub = registered(typed_library(), "typed.")
+    assert stub.notices == (
+        'typed.Odd: the field "class" is a keyword; use getattr',
+        'typed.Odd: the field "two words" is no identifier; use getattr',
+        'typed.Odd: the field "Sequence" hides a name that the class uses for types; use getattr',
+        'typed.Odd: the field "__doc__" has a name that Python gives a meaning',
+        'typed.Odd: the method "in" is a keyword; use getattr',
+    )
+    for notice in stub.notices:
+        assert f"# {notice}\n" in stub.text
+    typed = imported(write(tmp_path, "typed.py", stub.text))
+    assert getattr(typed.Odd(**{"class": 5}), "two words") == 7
+    write(tmp_path, "use.py", "import typed\ntyped.Odd(1, b=typed.Pair(1, rest=[2]).first)\n")
+    check(tmp_path, "typed.py", "use.py")
 
 
 def test_xgrammar(tmp_path: Path) -> None:

@@ -62,6 +62,17 @@ def interop_library(name: str, *flags: str, link: bool = False) -> str:
     return built(name, "cc", *flags, f"{SOURCES}/{name}.c", *needed)
 
 
+@cache
+def typed_library(visibility: str = "default") -> str:
+    """Build the library with types of its own, and return its path.
+
+    With the default visibility, it shares the variables of its headers.
+    """
+    include = f"-I{tvm_ffi_folder()}/include"
+    flags = ("-std=c++17", "-O1", "-w", f"-fvisibility={visibility}", include)
+    return built("typed", "c++", str(SOURCES.parent / "callee" / "typed.cc"), *flags)
+
+
 def found(compiler: str) -> str:
     """Return the path of a compiler, or skip the test."""
     path = shutil.which(compiler)

@@ -88,7 +88,8 @@ _WRITTEN: Final = {"ffi.Module": ("fnabi.calls._module", "Module")}
 """The types that have a class with methods of its own in this package, by module and name."""
 
 _OWN_NAMES = frozenset(
-    ("__class__", "__dict__", "__weakref__", "__slots__", "__new__", "__init__", "__del__")
+    f"__{name}__"
+    for name in "class dict weakref slots new init del doc module qualname".split()  # of each class
 )
 
 
@@ -567,7 +568,7 @@ def _repr(self: Instance) -> str:
     own = type(self).__fnabi_type__.attribute("__ffi_repr__")
     if own is not None:
         try:
-            text = runtime_function("ffi.ReprPrint")(self)
+            text = builtin_function("ffi.ReprPrint")(self)
         except Exception:  # the library's own code; a repr should not fail
             text = None
         if isinstance(text, str):

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from fnabi._base.dtype import load_numpy
-from fnabi._base.files import open_file
+from fnabi._base.files import named, open_file
 from fnabi._base.lane import Tensor
 from fnabi.errors import FnabiError
 
@@ -33,7 +33,7 @@ def parse_argument(index: int, text: str) -> Any:
 def load_array(path: str, function: str) -> Any:
     """Read the array of a file; an error about a missing NumPy names the function."""
     numpy = load_numpy(function)
-    with open_file(path) as file:
+    with named(path), open_file(path) as file:
         try:
             return numpy.lib.format.read_array(file, allow_pickle=False)
         except OSError:

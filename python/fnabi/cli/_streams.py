@@ -21,10 +21,6 @@ class _Closed(io.FileIO):
         """Raise OSError."""
         raise OSError(errno.EBADF, "standard input is closed")
 
-    def readall(self) -> NoReturn:
-        """Raise OSError."""
-        self.readinto(None)
-
     def write(self, data: Any) -> int:
         """Raise OSError, unless the output is dropped: what it still holds is written at exit."""
         if self.dropped:

@@ -214,8 +214,6 @@ def _message(recorded: _Record, name: str) -> bytes:
 def _built(build: Callable[[bytes], _T], message: bytes) -> _T:
     try:
         return build(message)
-    except FormatError:
-        raise
     except (ValueError, TypeError, IndexError, RecursionError) as problem:
         raise _damaged(problem) from problem
 

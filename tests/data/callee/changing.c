@@ -1,5 +1,6 @@
 /* Exports that change their arguments, raise errors of any kind, and return several values. */
 #include <fnabi/callee.h>
+#include <signal.h>
 
 /* (x, y): doubles the bytes of y in place, if x is true */
 CALLEE_PARAMETERS(twice, really, y)
@@ -23,6 +24,21 @@ CALLEE_EXPORT(collect) {
   for (int32_t i = 0; i < call->count; i++)
     if (!callee_own(&items[i], callee_argument(call, i))) return CALLEE_FAILED;
   return callee_return_array(call, items, (size_t)call->count);
+}
+
+/* (): what Ctrl-C does meanwhile */
+CALLEE_EXPORT(interrupted) {
+  raise(SIGINT);
+  return callee_return_none(call);
+}
+
+/* (): a tensor of a dtype that NumPy lacks */
+CALLEE_EXPORT(small) {
+  const callee_dtype_value float4_e2m1fn = {17, 4, 1};
+  const callee_device_value cpu = {1, 0};
+  const int64_t dims[] = {4};
+  return callee_return_tensor(call,
+                              callee_new_tensor(float4_e2m1fn, dims, 1, cpu));
 }
 
 CALLEE_EXPORT(same) {

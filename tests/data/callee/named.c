@@ -48,6 +48,13 @@ CALLEE_EXPORT(add) {
 CALLEE_PARAMETERS(keyword, a, class)
 CALLEE_EXPORT(keyword) { return callee_return_int(call, call->count); }
 
+/* (a): one name for two parameters, of a type that has no hint */
+CALLEE_DOC(few, "Ends with a \"quote\"")
+CALLEE_PARAMETERS(few, a)
+CALLEE_SIGNATURE(few, CALLEE_TYPE("int"),
+                 CALLEE_TYPE("of.others") "," CALLEE_TYPE("int"))
+CALLEE_EXPORT(few) { return callee_return_int(call, call->count); }
+
 /* (text, numbers): of each kind of hint */
 CALLEE_PARAMETERS(many, text, numbers, x, more, f)
 #define TEXT CALLEE_TYPE("ffi.String")

@@ -50,6 +50,30 @@ class CounterObj : public ffi::Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("typed.Counter", CounterObj, ffi::Object);
 };
 
+class MarkObj : public ffi::Object {
+ public:
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("typed.Mark", MarkObj, ffi::Object);
+};
+
+class ShownObj : public ffi::Object {
+ public:
+  int64_t value;
+
+  explicit ShownObj(int64_t given) : value(given) {}
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("typed.Shown", ShownObj, ffi::Object);
+};
+
+// Its names are none in Python, or have a meaning there.
+class OddObj : public ffi::Object {
+ public:
+  int64_t a = 1, b = 2, c = 3, d = 4;
+
+  int64_t Sum() { return a + b + c + d; }
+
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("typed.Odd", OddObj, ffi::Object);
+};
+
 static int64_t Sum(Pair pair) {
   int64_t sum = pair->first;
   for (int64_t each : pair->rest) sum += each;
@@ -153,16 +177,44 @@ static int64_t Registered() {
 
 static ffi::Any Negated(ffi::BigInt value) { return -value; }
 
+// Registers a function whose metadata are no JSON.
+static void Undescribed() {
+  ffi::Function five =
+      ffi::Function::FromTyped([](int64_t x) { return x + 5; });
+  TVMFFIMethodInfo info{};
+  info.name = TVMFFIByteArray{"typed.undescribed", 17};
+  info.metadata = TVMFFIByteArray{"{", 1};
+  info.method = ffi::AnyView(five).CopyToTVMFFIAny();
+  TVMFFIFunctionSetGlobalFromMethodInfo(&info, 0);
+}
+
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<PairObj>()
       .def_rw("first", &PairObj::first, "The first number.")
-      .def_rw("name", &PairObj::name, refl::default_value("none"))
+      .def_rw("name", &PairObj::name, "It is \"called\"",
+              refl::default_value("none"))
       .def_rw("rest", &PairObj::rest, refl::kw_only(true));
   refl::ObjectDef<TripleObj>().def_ro("last", &TripleObj::last);
   refl::ObjectDef<CounterObj>()
       .def(refl::init<int64_t>())
       .def_ro("count", &CounterObj::count)
       .def("add", &CounterObj::Add, "Count further.");
+  refl::ObjectDef<MarkObj>().def(refl::init<>());
+  refl::ObjectDef<ShownObj>()
+      .def(refl::init<int64_t>())
+      .def_ro("value", &ShownObj::value);
+  refl::TypeAttrDef<ShownObj>().def(
+      "__ffi_repr__", [](const ShownObj* of, ffi::Function shown) {
+        if (of->value < 0) TVM_FFI_THROW(ValueError) << "below zero";
+        return ffi::String("<") + shown(of->value).cast<ffi::String>() + ">";
+      });
+  refl::ObjectDef<OddObj>()
+      .def_rw("class", &OddObj::a, refl::default_value(7))
+      .def_rw("two words", &OddObj::b, refl::default_value(7))
+      .def_rw("Sequence", &OddObj::c, refl::default_value(7))
+      .def_rw("__doc__", &OddObj::d, refl::default_value(7))
+      .def("in", &OddObj::Sum);
+  Undescribed();
   refl::GlobalDef()
       .def(
           "typed.add", [](int64_t x, int64_t y) { return x + y; },
