@@ -87,10 +87,8 @@ _OF_ONE_TYPE: Final = (lane.Error, lane.Tensor, Array, Map, List, Dict)
 _WRITTEN: Final = {"ffi.Module": ("fnabi.calls._module", "Module")}
 """The types that have a class with methods of its own in this package, by module and name."""
 
-_OWN_NAMES = frozenset(
-    f"__{name}__"
-    for name in "class dict weakref slots new init del doc module qualname".split()  # of each class
-)
+_OF_CLASSES = "class", "dict", "weakref", "slots", "new", "init", "del", "doc", "module", "qualname"
+_OWN_NAMES = frozenset(f"__{name}__" for name in _OF_CLASSES)
 
 
 class TypeRecord:
