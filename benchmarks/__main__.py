@@ -5,6 +5,7 @@
     python -m benchmarks compare OLD NEW [NOUN...]       compare two commits by instruction counts
     python -m benchmarks corpus ABI --count N [-o FILE]  write a corpus, one text per line
     python -m benchmarks engines [--rows N]              run Ray, Spark and Dask, 1 and 2 workers
+    python -m benchmarks fleet [--modules N] [--rows N]  run catalogs and decoding at their size
 
 `--markdown` prints the table as benchmarks/README.md has it, and `--svg FILE` plots its ratios.
 Exit status: 0 good, 1 a benchmark failed or results cannot be read, 2 wrong usage or a missing
@@ -25,7 +26,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from . import compare, corpus, engines, report, workloads
+from . import compare, corpus, engines, fleet, report, workloads
 
 HERE = Path(__file__).parent
 NOUNS = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
@@ -35,7 +36,12 @@ QUICK = ("--benchmark-max-time=0.05", "--benchmark-min-rounds=3")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    verbs = {"compare": compare_main, "corpus": corpus_main, "engines": engines_main}
+    verbs = {
+        "compare": compare_main,
+        "corpus": corpus_main,
+        "engines": engines_main,
+        "fleet": fleet_main,
+    }
     try:
         status = verbs[argv[0]](argv[1:]) if argv and argv[0] in verbs else run_main(argv)
         sys.stdout.flush()
@@ -246,14 +252,23 @@ def corpus_main(argv: list[str]) -> int:
 
 
 def engines_main(argv: list[str]) -> int:
-    parser = new_parser(" engines", (engines.__doc__ or "").strip())
-    engines.add_arguments(parser, positive)
+    return long_main("engines", engines, ("psutil", "pyarrow"), argv)
+
+
+def fleet_main(argv: list[str]) -> int:
+    return long_main("fleet", fleet, ("duckdb", "pyarrow"), argv)
+
+
+def long_main(verb: str, module: Any, packages: Sequence[str], argv: list[str]) -> int:
+    """Run a module whose work is too long for pytest-benchmark."""
+    parser = new_parser(f" {verb}", (module.__doc__ or "").strip())
+    module.add_arguments(parser, positive)
     options = parser.parse_args(argv)
-    for package in ("psutil", "pyarrow"):
+    for package in packages:
         if not find_spec(package):
             return fail(f"{package} is not installed: pip install -e '.[bench]'", 2)
     try:
-        engines.run(options)
+        module.run(options)
     except (OSError, RuntimeError) as error:
         return fail(error, 1)
     return 0

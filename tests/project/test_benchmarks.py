@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,9 +15,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks import compare, corpus, engines, memory, report, workloads
+from benchmarks import compare, corpus, engines, fleet, memory, report, workloads
 from benchmarks.__main__ import main
-from fnabi import cconv, declaration, iree_abi, raw, sip
+from fnabi import cconv, declaration, iree_abi, raw, sip, vmfb
 from support.paths import DATA, ROOT
 
 RECORDED = DATA / "benchmarks" / "results.json"
@@ -416,6 +417,28 @@ def test_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert line.startswith("| plain | 2 | 999 |")
     assert line.count("|") == head.count("|")
     assert [path.name for path in tmp_path.iterdir()] == ["some"]
+
+
+@pytest.mark.slow
+def test_fleet(tmp_path: Path) -> None:
+    """Distinct modules, in catalogs that outlive a kill; the command checks the rows itself."""
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    found = [vmfb.from_buffer(fleet.patched(index)) for index in range(0, 8100, 99)]
+    assert len({module.name for module in found}) == len(found)
+    assert len({repr(module.exports["dense"]) for module in found}) == len(found)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "fleet", "--modules=300", "--rows=20000"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        timeout=120,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    head, _, *lines = done.stdout.decode().splitlines()
+    assert {line.count("|") for line in lines} == {head.count("|")}
+    assert sum(", killed |" in line for line in lines) == 2
+    assert not [*tmp_path.iterdir()]
 
 
 # ------------------------------------------------------------------------------- workloads

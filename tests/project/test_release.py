@@ -84,7 +84,9 @@ def test_each_package_that_ci_installs_has_hashes() -> None:
     for name, lock in {**LOCKS, **dict.fromkeys(ALONE)}.items():
         blocks = PACKAGE.findall((FOLDER / f"{name}.txt").read_text())
         for block in blocks:
-            assert re.match(r"[\w.-]+(\[[\w,-]+\])?==\S+ (;.*)?\\\n    --hash=sha256:[0-9a-f]{64}", block), block
+            assert re.match(
+                r"[\w.-]+(\[[\w,-]+\])?==\S+ (;.*)?\\\n    --hash=sha256:[0-9a-f]{64}", block
+            ), block
         packages[name] = {named(block) for block in blocks}
         if lock is not None:
             wanted = {named(each) for each in [*PROJECT["dependencies"], *lock.packages]}
