@@ -539,7 +539,7 @@ def test_a_server_that_stops_at_any_request(
 ) -> None:
     """Whatever is answered, and whatever is not, no function leaves the catalog."""
     pytest.importorskip("aiohttp")
-    monkeypatch.setattr("fnabi.vmfb._store._PAUSES", ())
+    monkeypatch.setattr("fnabi.vmfb._http._PAUSES", ())
     with serve(here, kind=Failing) as server:
         assert isinstance(server, Failing)
         url = f"{server.url}/models/a/*.vmfb"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from fnabi._base.files import check_regular
+from fnabi._base.url import is_remote
 from fnabi.cli._arguments import opens_leniently
 from fnabi.many.catalog import Catalog
 from fnabi.many.catalog._store import is_duckdb
@@ -14,7 +15,7 @@ def open_catalog(path: str, lenient: bool = False) -> Catalog:
     """Open a catalog, or make one in memory of a module or a folder of modules."""
     if is_catalog(path):
         return Catalog(path)
-    if not os.path.exists(path) and "://" not in path:
+    if not os.path.exists(path) and not is_remote(path):
         raise FileNotFoundError(2, os.strerror(2), path)
     catalog = Catalog(None)
     catalog.update([path], threads=min(4, os.cpu_count() or 1), lenient=lenient)

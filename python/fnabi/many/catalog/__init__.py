@@ -38,7 +38,7 @@ from fnabi._base import core
 from fnabi._base.files import Found, Options
 from fnabi._base.progress import show
 from fnabi._base.text import shown_text
-from fnabi._base.url import public
+from fnabi._base.url import is_remote, public
 from fnabi._base.version import VERSION
 from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
@@ -539,5 +539,5 @@ def _absolute(paths: Path | Iterable[Path]) -> list[str]:
         if not isinstance(path, (str, os.PathLike)):
             raise ArgumentTypeError(f"Catalog.update: paths: expected paths, got {type_name(path)}")
         name = public(os.fsdecode(path))
-        found.append(name if "://" in name else os.path.abspath(name))
+        found.append(name if is_remote(name) else os.path.abspath(name))
     return list(dict.fromkeys(found))
