@@ -47,6 +47,10 @@ _PASSED_OVER_MOST = 1 << 20
 _RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
 
 
+class UnknownSizeError(OSError):
+    """The server sends a file without ranges, and without its size."""
+
+
 class HttpStore(Store):
     """A store whose files have URLs of HTTP, and whose answers have the version of the file.
 
@@ -107,13 +111,36 @@ class HttpStore(Store):
             named["proxy"] = _proxy_for(url)
         return await session.request(method, self.http.encode_url(url), headers=given, **named)
 
-    async def range_of(self, url: str, start: int, end: int) -> tuple[bytes, Version]:
-        """Read a range of what a URL has, and its version."""
-        return await self.request(retried(lambda: self._range(url, start, end)))
+    async def range_of(
+        self,
+        url: str,
+        start: int,
+        end: int,
+        size: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[bytes, Version]:
+        """Read a range of what a URL has, and its version.
 
-    async def _range(self, url: str, start: int, end: int) -> tuple[bytes, Version]:
+        Args:
+            url: The URL.
+            start: The offset.
+            end: The offset after the range.
+            size: The size, for a server that sends all of it without saying how much.
+            headers: More headers of the request.
+
+        Raises:
+            UnknownSizeError: when the server does so, and no size is given.
+            OSError: when the answer is wrong.
+
+        """
+        given = dict(headers or {})
+        return await self.request(retried(lambda: self._range(url, start, end, size, given)))
+
+    async def _range(
+        self, url: str, start: int, end: int, size: int | None, given: dict[str, str]
+    ) -> tuple[bytes, Version]:
         headers = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
-        async with await self.begin(url, **headers) as answer:
+        async with await self.begin(url, **given, **headers) as answer:
             found = answer.headers
             place = _RANGE.fullmatch(found.get("Content-Range", ""))
             if answer.status == 416 and place:
@@ -131,7 +158,11 @@ class HttpStore(Store):
                     raise fault("the server answers with another range")
                 expected = min(end, size) - start
             else:
-                size = _size(found.get("Content-Length", ""))
+                if "Content-Length" in found:
+                    size = _size(found["Content-Length"])
+                elif size is None:
+                    text = "the server does not report the size"
+                    raise UnknownSizeError(errno.EIO, text)
                 sent, expected = 0, min(end, size)
                 if min(start, expected) > _PASSED_OVER_MOST:
                     raise fault("the server does not support ranges")
@@ -162,8 +193,6 @@ def _proxy_for(url: str) -> str | None:
 
 
 def _size(digits: str) -> int:
-    if not digits.isdecimal():
-        raise fault("the server does not report the size")
     if len(digits) > len(str(INT64_MOST)) or int(digits) > INT64_MOST:
         raise fault("the server reports a size that does not fit in int64")
     return int(digits)

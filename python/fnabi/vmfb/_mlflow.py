@@ -18,14 +18,23 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
 from fnabi._base.url import public
-from fnabi.vmfb._http import HttpStore, check_status, retried
-from fnabi.vmfb._store import UNKNOWN, Store, Version, changed, fault, reason, version_of
+from fnabi.vmfb._http import HttpStore, UnknownSizeError, check_status, retried
+from fnabi.vmfb._store import (
+    INT64_MOST,
+    UNKNOWN,
+    Store,
+    Version,
+    changed,
+    fault,
+    reason,
+    version_of,
+)
 
 _EXPECTED = (
     "expected runs:/RUN_ID, models:/NAME/VERSION, models:/NAME@ALIAS, models:/MODEL_ID or"
@@ -41,6 +50,7 @@ _SERVED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/]+))?(?=/|$)")
 
 _API = "/api/2.0"
 _FILES = "/mlflow-artifacts/artifacts"
+_SIGNED = "/mlflow-artifacts/presigned"
 
 _ANSWER_MOST = 1 << 26
 """The most bytes of an answer, which may list a folder."""
@@ -58,6 +68,12 @@ _FRESH = 2.0
 class _Entry(msgspec.Struct, frozen=True):
     path: str
     is_dir: bool = False
+    file_size: Annotated[int, msgspec.Meta(ge=0, le=INT64_MOST)] | None = None
+
+
+class _Signed(msgspec.Struct, frozen=True):
+    url: str
+    headers: dict[str, str] = {}
 
 
 class _Folder(msgspec.Struct, frozen=True):
@@ -154,6 +170,7 @@ class MlflowStore(HttpStore):
         http = import_module("fsspec").filesystem("https", **_encryption(), **options)
         super().__init__(http, path, options)
         self._api = server + _API
+        self._streams = False
 
     @property
     def key(self) -> object:
@@ -221,7 +238,7 @@ class MlflowStore(HttpStore):
     async def headers(self, url: str) -> Mapping[str, str]:
         """Return the user or the token of MLflow's environment, for the tracking server alone."""
         at, tracking = urlsplit(url), urlsplit(_server())
-        if (at.scheme, at.netloc) != (tracking.scheme, tracking.netloc):
+        if (at.scheme, at.netloc) != (tracking.scheme, tracking.netloc) or at.username:
             return {}
         return _permission()
 
@@ -239,12 +256,31 @@ class MlflowStore(HttpStore):
         self, path: str, start: int, end: int, version: Version
     ) -> tuple[bytes, Version]:
         """Read a range of an artifact, of which some have no version but the size."""
-        if version.etag is not None:
-            return await super().read(path, start, end, version)
-        data, found = await super().read(path, start, end, UNKNOWN)
+        try:
+            if self._streams:
+                raise UnknownSizeError
+            data, found = await self.range_of(await self.address(path), start, end)
+        except UnknownSizeError:
+            self._streams = True
+            data, found = await self._streamed(path, start, end)
+        if version.etag is not None and version.is_other(found):
+            raise changed()
         if version.size not in (None, found.size):
             raise changed()
         return data, found
+
+    async def _streamed(self, path: str, start: int, end: int) -> tuple[bytes, Version]:
+        """Read a range of an artifact that the server sends as it comes from another store.
+
+        That store has ranges, at a URL that the server signs for a while. A server that signs none
+        is read from the start.
+        """
+        try:
+            signed = await self._answer(_SIGNED + quote(path), _Signed, {})
+        except Exception:  # which some servers, and some stores, cannot do
+            size = (await self.info(path)).get("file_size")
+            return await self.range_of(await self.address(path), start, end, size)
+        return await self.range_of(signed.url, start, end, headers=signed.headers)
 
     def identity(self, answer: Any) -> Version:
         """Return the version, or none of a file that the server fetched for this answer.
@@ -267,15 +303,19 @@ class MlflowStore(HttpStore):
             return {"type": "directory"}
         for found, info in (await self.names_in(name.rpartition("/")[0])).items():
             if found == name:
-                return {"type": info["type"]}
+                return info
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
     async def names_in(self, folder: str) -> dict[str, Any]:
-        """List a folder; the sizes of its files are asked for with their versions."""
+        """List a folder; sizes are no ``size`` here, to have versions asked for with them."""
         folder = folder.rstrip("/")
         listed = await self._answer(_FILES, _Folder, {"path": folder[1:]} if folder else {})
         return {
-            f"{folder}/{each.path}": {"type": "directory" if each.is_dir else "file"}
+            f"{folder}/{each.path}": (
+                {"type": "directory"}
+                if each.is_dir
+                else {"type": "file", "file_size": each.file_size}
+            )
             for each in listed.files
         }
 
