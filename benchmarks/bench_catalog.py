@@ -21,7 +21,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 import fnabi
 from fnabi import pattern, vmfb
 from fnabi.many.catalog._store import open_store
-from fnabi.many.catalog._table import add_functions, settle
+from fnabi.many.catalog._write import add_functions, settle
 from fnabi.types import Buffer, DType, Signature
 
 DATA = Path(__file__).parent.parent / "tests" / "data" / "vmfb"

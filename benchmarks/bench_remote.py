@@ -1,9 +1,10 @@
 """The exports of many modules in an S3 store: the ranges of a scan, and whole objects.
 
 The store is moto's server on the loopback interface, in a process of its own, with modules of
-12 KB, and a constant of 1 MB in each hundredth. `scan` reads the ranges that it needs; `download`
-reads all objects with fsspec and opens them. Requests and bytes are those of the file system. The
-server does most of the work, so the time says more about it than about fnabi.
+12 KB, and a constant of 1 MB in each hundredth. `scan` reads the ranges that it needs, `catalog`
+makes a catalog, and `download` reads all objects with fsspec and opens them. Requests and bytes are
+those of the file system. The server does most of the work, so the time says more about it than
+about fnabi.
 
 MODULES is 300, or the number in the environment variable REMOTE_MODULES.
 """
@@ -22,6 +23,7 @@ from typing import Any
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+import fnabi
 from fnabi import vmfb
 
 MODULE = Path(__file__).parent.parent / "tests" / "data" / "vmfb" / "std_llvmcpu.vmfb"
@@ -89,16 +91,23 @@ def scan(store: Store) -> int:
     return sum(len(batch) for batch in found)
 
 
+def catalog(store: Store) -> int:
+    pytest.importorskip("duckdb")
+    with fnabi.Catalog(None) as made:
+        return made.update("s3://models/**/*.vmfb", storage_options=store.options).functions
+
+
 def download(store: Store) -> int:
     store.fs.invalidate_cache()
     objects: dict[str, bytes] = store.fs.cat("models/*.vmfb")
     return sum(len(vmfb.from_buffer(data).exports) for data in objects.values())
 
 
-@pytest.mark.parametrize("read", [scan, download], ids=lambda read: read.__name__)
+@pytest.mark.parametrize("read", [scan, catalog, download], ids=lambda read: read.__name__)
 @pytest.mark.benchmark(group="scan of modules in a store")
 def test_remote(benchmark: BenchmarkFixture, store: Store, read: Callable[[Store], int]) -> None:
-    benchmark.extra_info["who"] = "fnabi" if read is scan else "fsspec, whole objects"
+    who = {scan: "fnabi", catalog: "fnabi, a catalog", download: "fsspec, whole objects"}
+    benchmark.extra_info["who"] = who[read]
     benchmark.extra_info["items"] = MODULES
     store.requests = store.bytes = 0
     found = benchmark.pedantic(read, (store,), rounds=1)

@@ -1,7 +1,11 @@
-"""Signatures to files: fnabi compared with polars, from the same columns."""
+"""Signatures to files: fnabi compared with polars, from the same columns.
+
+And from the tables of other tools, decoded in their words, beside the same from pyarrow.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +55,41 @@ def test_table(
             file.write(columns)
 
     benchmark(write)
+
+
+TOOLS = ("fnabi", "fnabi, polars", "fnabi, pandas", "fnabi, DuckDB", "fnabi, DataFusion")
+TABLES = "raw signatures, a million in a table → columns, each"
+
+
+@pytest.mark.parametrize("who", TOOLS)
+def test_tools(benchmark: BenchmarkFixture, who: str) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"sig": [text.decode() for text in CORPORA["raw"][1]] * 10})
+    benchmark.group = TABLES
+    benchmark.extra_info["items"] = table.num_rows
+    benchmark(decode_in(who, table))
+
+
+def decode_in(who: str, table: Any) -> Callable[[], object]:
+    """Return the work: a column of a table of a tool becomes one of structs, and is kept there."""
+    name = who.removeprefix("fnabi, ")
+    query = "SELECT fnabi_decode_raw(sig) AS decoded FROM signatures"
+    if name == "polars":
+        polars = pytest.importorskip("polars")
+        frame = polars.DataFrame(table)
+        return lambda: frame.select(fnabi.polars.decode(polars.col("sig")))
+    if name == "pandas":
+        pandas = pytest.importorskip("pandas")
+        texts = table.to_pandas(types_mapper=pandas.ArrowDtype)["sig"]
+        return lambda: fnabi.pandas.decode(texts)
+    if name == "DuckDB":
+        connection = pytest.importorskip("duckdb").connect()
+        fnabi.duckdb.register(connection)
+        connection.from_arrow(table).create("signatures")
+        return lambda: connection.sql(query).to_arrow_table()
+    if name == "DataFusion":
+        context = pytest.importorskip("datafusion").SessionContext()
+        fnabi.datafusion.register(context)
+        context.register_record_batches("signatures", [table.to_batches(8192)])
+        return lambda: context.sql(query).collect()
+    return lambda: fnabi.arrow.decode(table, "sig", into="decoded")

@@ -54,7 +54,7 @@ ffibuilder.cdef(  # what arrow_capsule.py gives to fnabi_arrow_stream
     """
 )
 PRELUDE = """
-#include <Python.h>
+#include "lane/runtime/python.h" /* counts references in what cffi writes, too */
 #include "fnabi.h"
 
 static void fnabi_source_release(void *context);

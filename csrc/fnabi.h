@@ -1203,10 +1203,11 @@ FNABI_API int64_t fnabi_arrow_column(const struct ArrowSchema* schema,
 
 /* A table with the columns of `table`, except number `drop` or all of them, and
  * then those of `more`, which has as many rows: each with `name` before its own
- * name, or all of them `into` one column of that name, a struct. Metadata is
- * kept. Of the arrays, the columns are moved, and the caller releases what is
- * left; a slice stays one. A row of the result is never null, so `table` must
- * not have null rows. They return 0, or -1 if out of memory. */
+ * name, or all of them `into` one column of that name, a struct, which is null
+ * where the first of them is. Metadata is kept. Of the arrays, the columns are
+ * moved, and the caller releases what is left; a slice stays one. A row of the
+ * result is never null, so `table` and `more` must not have null rows. They
+ * return 0, or -1 if out of memory. */
 enum { FNABI_ARROW_NONE = -1, FNABI_ARROW_EVERY = -2 };
 FNABI_API int64_t fnabi_arrow_beside_schema(const struct ArrowSchema* table,
                                             int64_t drop,

@@ -18,6 +18,7 @@ BUILD = PROJECT["build-system"]["requires"]
 OLDEST = next(each for each in PROJECT["project"]["dependencies"] if each.startswith("msgspec"))
 # torch itself is installed without a hash: its build depends on the machine.
 TORCH = ["filelock", "fsspec", "jinja2", "networkx", "sympy", "typing_extensions"]
+TABLES = ["deltalake", "pyiceberg[sql-sqlite]"]
 CHECKS = ["abi3audit", "auditwheel", "check-wheel-contents", "pip-audit", "twine"]
 PACKAGE = re.compile(r"^\w.*\n(?:    .*\n)*", re.MULTILINE)
 
@@ -37,7 +38,7 @@ LOCKS = {
     "docs": Lock(["docs"], BUILD),
     "test": Lock(["test"], BUILD),
     "peers": Lock(["bench", "dask"], [*BUILD, *TORCH, "ninja"]),
-    "packages": Lock(["ray", "spark"], ["jax", "transformers"], base="peers"),
+    "packages": Lock(["ray", "spark", "datafusion"], [*TABLES, "jax", "transformers"], "peers"),
     "coverage": Lock([], ["coverage>=7.10", "pytest-cov"], base="peers"),
     "iree-3.12.0": Lock([], ["iree-base-compiler==3.12.0", "iree-base-runtime==3.12.0"], "test"),
     "iree-3.13.0": Lock([], ["iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0"], "test"),
@@ -48,7 +49,7 @@ LOCKS = {
 ALONE = {
     "atheris": ["atheris>=3.1; python_version >= '3.12'", "atheris<3.1; python_version < '3.12'"],
     "oldest": [OLDEST.replace(">=", "==")],
-    "packages-alone": ["apache-tvm", "jax-tvm-ffi", "xgrammar"],
+    "packages-alone": ["apache-tvm", "daft", "jax-tvm-ffi", "xgrammar"],
 }
 """Packages without those that they depend on."""
 

@@ -19,7 +19,7 @@ def stub() -> str:
     lines += ["from fnabi._base.version import VERSION as __version__"]
     for module, names in fnabi._PUBLIC.items():
         room, _, leaf = f"fnabi.{module}".rpartition(".")
-        if not leaf.startswith("_"):
+        if "._" not in f".{module}":
             lines.append(f"from {room} import {leaf} as {leaf}")
         lines += [f"from fnabi.{module} import {name} as {name}" for name in names]
     lines += ["", "__all__ = [", *(f'    "{name}",' for name in fnabi.__all__), "]", ""]

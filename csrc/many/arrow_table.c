@@ -122,31 +122,59 @@ bool fnabi_arrow_has_nulls(const struct ArrowArray* table) {
   return false;
 }
 
+/* Moves a column to the end of those of `out`, as long as its table is. Returns
+ * false when out of memory. */
+static bool move_column(struct ArrowArray* column,
+                        const struct ArrowArray* table,
+                        struct ArrowArray* out) {
+  struct ArrowArray* child = fnabi_arrow_add_child(out);
+  if (child == NULL) return false;
+  fnabi_arrow_move("arrow_array", column, child);
+  if (table->offset == 0 && child->length == table->length) return true;
+  child->offset += table->offset;
+  child->length = table->length;
+  if (child->null_count != 0) child->null_count = -1;
+  return true;
+}
+
+/* Adds a struct of the columns of `more`, which is null where its first is. */
+static bool add_struct(struct ArrowArray* out, struct ArrowArray* more) {
+  struct ArrowArray* all = fnabi_arrow_add_child(out);
+  if (all == NULL || !fnabi_arrow_open(all, NULL, (size_t)more->length, 1,
+                                       (int)more->n_children + 1))
+    return false;
+  for (int64_t i = 0; i < more->n_children; i++)
+    if (!move_column(more->children[i], more, all)) return false;
+  const struct ArrowArray* first = all->n_children > 0 ? *all->children : NULL;
+  if (first == NULL || first->n_buffers == 0 || *first->buffers == NULL)
+    return true;
+  const uint8_t* bits = *first->buffers;
+  size_t offset = (size_t)first->offset;
+  FNABI_ARROW_VALIDITY(all, (bits[(offset + i) / 8] >> (offset + i) % 8 & 1));
+  return true;
+}
+
+static bool fill_beside(struct ArrowArray* table, int64_t drop,
+                        struct ArrowArray* more, bool into,
+                        struct ArrowArray* out) {
+  for (int64_t i = 0; i < table->n_children; i++)
+    if (!is_dropped(drop, i) && !move_column(table->children[i], table, out))
+      return false;
+  if (into) return add_struct(out, more);
+  for (int64_t i = 0; i < more->n_children; i++)
+    if (!move_column(more->children[i], more, out)) return false;
+  return true;
+}
+
 int64_t fnabi_arrow_beside(struct ArrowArray* table, int64_t drop,
                            struct ArrowArray* more, bool into,
                            struct ArrowArray* out) {
   int64_t count = table->n_children + (into ? 1 : more->n_children);
   if (!fnabi_arrow_open(out, NULL, (size_t)table->length, 1, (int)count + 1))
     return -1;
-  for (int64_t i = 0; i < count; i++) {
-    bool own = i >= table->n_children;
-    if (!own && is_dropped(drop, i)) continue;
-    struct ArrowArray* child = fnabi_arrow_add_child(out);
-    if (child == NULL) {
-      fnabi_arrow_release(out);
-      return -1;
-    }
-    fnabi_arrow_move("arrow_array",
-                     !own   ? table->children[i]
-                     : into ? more
-                            : more->children[i - table->n_children],
-                     child);
-    if (own || (table->offset == 0 && child->length == table->length)) continue;
-    child->offset += table->offset;
-    child->length = table->length;
-    if (child->null_count != 0) child->null_count = -1;
-  }
-  return 0;
+  if (fill_beside(table, drop, more, into, out)) return 0;
+  fnabi_arrow_release(out);
+  return -1;
 }
 
 /* --------------------------------------------------------------------- texts */

@@ -25,6 +25,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "RangeError",
         "RegisteredError",
     ),
+    "_base.progress": ("Progress",),
     "types": ("DType", "Signature"),
     "abi.cconv": (),
     "abi.declaration": (),
@@ -70,22 +71,26 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
     "many.catalog": ("Catalog",),
     "many.catalog_diff": (),
     "many.columns": ("Columns", "decode_columns", "encode_columns", "iter_columns"),
-    "many.dask": (),
     "many.pattern": (),
-    "many.ray": (),
-    "many.spark": (),
+    "dask": (),
+    "datafusion": (),
+    "duckdb": (),
+    "pandas": (),
+    "polars": (),
+    "ray": (),
+    "spark": (),
     "dropin": (),
     "html": (),
     "stub": (),
 }
-"""The public modules by room, with the names that fnabi itself has of each; a module with an
-underscore only gives names.
+"""The public modules by room, with the names that fnabi itself has of each; a module or room with
+an underscore only gives names.
 
 ``python -m tools names`` writes ``__init__.pyi`` from it, for type checkers and editors.
 """
 
 _HOMES = {name: module for module, names in _PUBLIC.items() for name in names}
-_MODULES = {module.rpartition(".")[2]: module for module in _PUBLIC if "._" not in module}
+_MODULES = {module.rpartition(".")[2]: module for module in _PUBLIC if "._" not in f".{module}"}
 
 __all__ = ["__version__", *sorted([*_HOMES, *_MODULES])]
 

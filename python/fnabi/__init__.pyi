@@ -17,6 +17,7 @@ from fnabi.errors import MissingPackageError as MissingPackageError
 from fnabi.errors import NotFoundError as NotFoundError
 from fnabi.errors import RangeError as RangeError
 from fnabi.errors import RegisteredError as RegisteredError
+from fnabi._base.progress import Progress as Progress
 from fnabi import types as types
 from fnabi.types import DType as DType
 from fnabi.types import Signature as Signature
@@ -93,10 +94,14 @@ from fnabi.many.columns import Columns as Columns
 from fnabi.many.columns import decode_columns as decode_columns
 from fnabi.many.columns import encode_columns as encode_columns
 from fnabi.many.columns import iter_columns as iter_columns
-from fnabi.many import dask as dask
 from fnabi.many import pattern as pattern
-from fnabi.many import ray as ray
-from fnabi.many import spark as spark
+from fnabi import dask as dask
+from fnabi import datafusion as datafusion
+from fnabi import duckdb as duckdb
+from fnabi import pandas as pandas
+from fnabi import polars as polars
+from fnabi import ray as ray
+from fnabi import spark as spark
 from fnabi import dropin as dropin
 from fnabi import html as html
 from fnabi import stub as stub
@@ -135,6 +140,7 @@ __all__ = [
     "NotFoundError",
     "Object",
     "ObjectType",
+    "Progress",
     "RangeError",
     "RegisteredError",
     "Shape",
@@ -154,10 +160,12 @@ __all__ = [
     "compat",
     "costs",
     "dask",
+    "datafusion",
     "debug",
     "declaration",
     "decode_columns",
     "dropin",
+    "duckdb",
     "encode_columns",
     "errors",
     "example",
@@ -178,8 +186,10 @@ __all__ = [
     "list_type_keys",
     "load_module",
     "needs",
+    "pandas",
     "parameters",
     "pattern",
+    "polars",
     "program",
     "raw",
     "ray",

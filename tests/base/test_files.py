@@ -70,7 +70,7 @@ BAD_INPUT = {"diff": 3, "check-abi": 3}
 FILES_ALONE = [
     ["inspect", "FILE"],
     ["verify", "--against", "FILE", str(MODULE)],
-    ["decode", "--output", "OUT.jsonl", "FILE"],
+    ["decode", "--input", "FILE"],
     ["call", "FILE", "f"],
     ["stub", "FILE"],
     ["check-abi", str(MODULE), "FILE"],
@@ -80,6 +80,7 @@ FOLDERS_TOO = [
     ["diff", str(MODULE), "FILE"],
     ["diff", "FILE", str(MODULE)],
     ["scan", "FILE"],
+    ["decode", "--output", "OUT.jsonl", "FILE"],
 ]
 
 

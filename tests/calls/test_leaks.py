@@ -13,6 +13,7 @@ import pytest
 
 from support import leaks
 from support.allocations import names_of_calls
+from support.builds import FREE_THREADED
 from support.callee import callee_library
 from support.paths import TESTS
 from support.sanitizers import SANITIZE
@@ -32,6 +33,7 @@ def test_nothing_is_leaked() -> None:
 
 
 @pytest.mark.skipif(bool(SANITIZE), reason="counts the memory of glibc's allocator")
+@pytest.mark.skipif(FREE_THREADED, reason="a free-threaded build has an allocator of its own")
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="needs glibc 2.33")
 def test_no_operation_keeps_memory() -> None:
     done = subprocess.run(

@@ -14,6 +14,7 @@ import fnabi
 from fnabi import reflection
 from fnabi._base import lane
 from support.apart import run_apart
+from support.builds import FREE_THREADED
 from support.callee import installed_library, interop_library
 from support.sanitizers import check_nothing_kept, examples
 
@@ -490,6 +491,7 @@ def test_objects_of_no_type_keep_nothing(lib):
     check_nothing_kept(lib.unregistered, fnabi.Object, None)
 
 
+@pytest.mark.skipif(FREE_THREADED, reason="each thread of a free-threaded build counts classes")
 def test_a_class_made_for_an_object_is_counted_once():
     """As one that is made on request."""
     found = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -144,9 +145,20 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------- users' mistakes
 
 
-@pytest.mark.parametrize("text", ["[" * 20_000, "[" * 20_000 + "]" * 20_000, '{"a":' * 20_000])
+@pytest.mark.parametrize("text", ["[" * 120_000, "[" * 60_000 + "]" * 60_000])
 def test_brackets_without_end(text: str) -> None:
     assert call("same", text) == Run(1, "", "fnabi: argument 0: the JSON is nested too deeply\n")
+
+
+def test_objects_of_many_levels() -> None:
+    """CPython 3.14 reads more levels than others, and the call lane ends there."""
+    done = call("same", '{"":' * 20_000 + "1" + "}" * 20_000)
+    assert (done.status, done.out) == (1, "")
+    assert re.fullmatch(
+        r"fnabi: (argument 0: the JSON is nested too deeply"
+        r"|same: RecursionError: .* while a dict is converted)\n",
+        done.err,
+    )
 
 
 def test_an_integer_of_thousands_of_digits() -> None:
@@ -259,13 +271,9 @@ def test_the_reserved_result() -> None:
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--output", "x.npy")])
 def test_results_that_are_nested_deeply(options: tuple[str, ...], tmp_path: Path) -> None:
-    for depth in ("2000", "20000"):
-        done = run("call", *options, path_of("changing"), "nest", depth)
-        assert (done.status, done.out) == (1, "")
-        assert done.err == (
-            "fnabi: nest: RecursionError: maximum recursion depth exceeded while an array is"
-            " converted\n"
-        )
+    done = run("call", *options, path_of("changing"), "nest", "100000")
+    assert (done.status, done.out) == (1, "")
+    assert re.fullmatch(r"fnabi: nest: RecursionError: .* while an array is converted\n", done.err)
     assert call("nest", "100").out.count("[") == 100
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import platform
@@ -280,6 +281,61 @@ def test_a_writer_that_is_killed(name: str, folder: Path, request: pytest.Fixtur
     assert not [each for each in contents(folder) if each.startswith(f".{name}")]
     if not name.endswith(".duckdb"):
         assert contents(folder)[name] == whole
+
+
+@pytest.fixture(scope="module")
+def parted(folder: Path) -> Iterator[Faults]:
+    """Return what decodes in small parts, with faults."""
+    pytest.importorskip("pyarrow")
+    modules = "pyarrow.parquet", "fnabi.many._table._write", "support.small_parts"
+    with faults(folder, *modules) as made:
+        yield made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["parts.jsonl", "parts.csv.gz", "parts.arrow", "parts.parquet"])
+@pytest.mark.parametrize("fault", [Fault.KILL, Fault.DISK])
+def test_a_decoding_in_parts(name: str, fault: Fault, parted: Faults, folder: Path) -> None:
+    """Killed before any change, or with no space for any write, the next run finishes its work."""
+    argv = ["decode", "--resume", "--threads=1", "-o", name, "signatures.txt"]
+    usual = parted.usual(fault, argv)
+    assert (usual.status, usual.err) == (0, "")
+    whole = contents(folder)
+    gone_on = 0
+    for number in steps(usual.count, 1.15):
+        prepare(name, folder)
+        for last in (number, ALL) if fault is Fault.DISK else (number,):
+            found = parted.run(fault, argv, number, last)
+            told = f"fnabi: {name}: No space left on device"
+            if fault is Fault.KILL:
+                assert found.status in (-9, 0), number
+            elif found.status == 0:  # it was the number of the process in the lock
+                prepare(name, folder)
+            else:
+                assert (found.status, found.err.splitlines()[-1]) == (1, told), (number, found)
+                assert (folder / name).read_text() == "old"
+                assert not (folder / f".{name}.lock").exists()
+        found = parted.run(fault, argv)
+        assert found.status == 0, (number, found)
+        gone_on += "goes on after" in found.err
+        assert found.err == "" or "goes on" in found.err or "has written it whole" in found.err
+        now = contents(folder)
+        if name != "parts.jsonl":  # others have groups, batches and members for each part
+            assert rows_of(folder / name) == 100
+            whole.pop(name, None)
+            now.pop(name)
+        assert now == whole, number
+    assert gone_on > 3
+
+
+def rows_of(path: Path) -> int:
+    if path.suffix == ".gz":
+        return gzip.decompress(path.read_bytes()).count(b"\n") - 1
+    from pyarrow import ipc, parquet
+
+    if path.suffix == ".parquet":
+        return int(parquet.read_table(path).num_rows)
+    return int(ipc.open_file(path).read_all().num_rows)
 
 
 def in_limits(limits: str, *argv: str) -> tuple[int, str, str]:

@@ -254,7 +254,6 @@ def test_a_folder_instead_of_a_file(here: Path, run) -> None:
         (["stub", "models"], 1),
         (["call", "models", "f"], 1),
         (["decode", "--input=models"], 1),
-        (["decode", "--output=a.jsonl", "models"], 1),
         (["check-abi", "models", CLASSIFIER], 3),
         (["check-abi", "a.json", "models"], 3),
         (["find", ".", "--accepts", "array.npy"], 3),
@@ -310,7 +309,7 @@ def test_no_function_of_python_is_named(here: Path, run, monkeypatch: pytest.Mon
         _, _, error = run(*argv)
         assert error.startswith(f"fnabi: {url} needs fsspec"), argv
     shutil.copytree(RELEASES / "1.0", "models")
-    monkeypatch.setattr("fnabi.many.catalog._store.find_spec", lambda name: None)
+    monkeypatch.setattr("fnabi.many.catalog._database.find_spec", lambda name: None)
     for argv in (
         ["find", "models"],
         ["catalog", "update", "c.duckdb", "models"],
@@ -412,8 +411,8 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
         (["find", "--path=x"], "there is no option --path; it is --file here"),
         (["stub", "--format", "pyi"], "there is no option --format; it is --language here"),
         (["inspect", "--needz"], "there is no option --needz; did you mean --needs?"),
-        (["diff", "--html"], "OLD, NEW are missing"),
-        (["diff", "--htm", "--lenient"], "OLD, NEW are missing"),
+        (["diff", "--html"], "OLD is missing"),
+        (["diff", "--htm", "--lenient"], "OLD is missing"),
         (["diff", "--", "-x"], "NEW is missing"),
         (["catalog"], "ACTION, CATALOG are missing"),
         (["catalog", "sql", "x", " "], "sql needs one query, in quotes"),
@@ -434,11 +433,9 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
             ["completion", "bash", "--", "x"],
             "bash gives its word breaks and the line before and after the cursor",
         ),
-        (
-            ["diff", "--catalog", "x", "y", "--style=markdown"],
-            "--style=markdown cannot be used with --catalog",
-        ),
-        (["diff", "--catalog", "x", "y", "--html"], "--html cannot be used with --catalog"),
+        (["diff", "--catalog", "x"], "NEW is missing"),
+        (["diff", "--catalog", "x", "y", "--since=7d"], "--since and NEW cannot be combined"),
+        (["diff", "x", "--since=7d"], "--since is only allowed with --catalog"),
         (
             ["inspect", "x", "--extract", "y", "z", "--function", "f"],
             "--extract and --function cannot be combined",
@@ -589,13 +586,13 @@ def test_a_closed_pipe(argv: list[str]) -> None:
 def test_a_lack_of_memory(text: str, run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules of C report it as other errors, too."""
 
-    def fail(_: list[str]) -> int:
+    def fail(words: list[str], *, is_process: bool) -> int:
         try:
             raise ImportError(text) if text else MemoryError
         finally:
             raise ValueError
 
-    monkeypatch.setattr("fnabi.cli._main", fail)
+    monkeypatch.setattr("fnabi.cli._command._main", fail)
     assert run("inspect", "x") == (1, "", "fnabi: out of memory\n")
     assert run("diff", "x", "y") == (3, "", "fnabi: out of memory\n")
 
@@ -611,12 +608,12 @@ def test_a_process_without_memory_ends_at_once(before: str, expected: str) -> No
     """Python would have to allocate to clean up."""
     program = f"""
 import atexit, sys
-import fnabi.cli
+import fnabi.cli, fnabi.cli._command
 
-def fail(words):
+def fail(words, is_process):
     raise MemoryError
 
-fnabi.cli._main = fail
+fnabi.cli._command._main = fail
 atexit.register(print, "cleaned up", file=sys.stderr)
 sys.argv = ["fnabi", "inspect", "x"]
 {before}
@@ -633,13 +630,13 @@ sys.exit(fnabi.cli.main())
 def test_fnabi_itself_cannot_be_read(
     problem: Exception, text: str, run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: Any) -> int:
+    def fail(_: Any, **__: Any) -> int:
         raise ValueError
 
     def fail_again(_: Any) -> int:
         raise problem
 
-    monkeypatch.setattr("fnabi.cli._main", fail)
+    monkeypatch.setattr("fnabi.cli._command._main", fail)
     monkeypatch.setattr("fnabi.cli._problems.tell_unknown", fail_again)
     assert run("inspect", "x") == (1, "", f"fnabi: {text}\n")
 
@@ -735,3 +732,37 @@ sys.exit(leave(3))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
     assert (done.returncode, done.stdout) == (3, b"written\n")
+
+
+def test_a_signal_in_a_destructor_is_not_lost() -> None:
+    """Python drops the exceptions of destructors, and would print this one."""
+    program = """
+import os, signal, sys
+from fnabi.cli._ending import Ended, ended_by_signals
+
+class Last:
+    def __init__(self, problem=None):
+        self.problem = problem
+
+    def __del__(self):
+        if self.problem is not None:
+            raise self.problem
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(1000):
+            pass
+
+try:
+    with ended_by_signals() as check:
+        check()
+        Last()
+        Last(ValueError("of a user"))
+        check()
+except Ended as end:
+    sys.exit(end.status)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 128 + 15
+    assert "ValueError: of a user" in done.stderr
+    assert "Ended" not in done.stderr

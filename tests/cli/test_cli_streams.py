@@ -446,7 +446,7 @@ def test_a_fault_while_the_arguments_are_read(run, monkeypatch: pytest.MonkeyPat
     def fail(*_: object) -> object:
         raise KeyError("x")
 
-    monkeypatch.setattr("fnabi.cli.parser_of", fail)
+    monkeypatch.setattr("fnabi.cli._command.parser_of", fail)
     status, output, error = run("inspect", CLASSIFIER)
     assert (status, output) == (70, "")
     assert error.startswith("fnabi: internal error: KeyError: 'x'; please report it at https://")

@@ -385,12 +385,16 @@ def test_progress_moves(tmp_path: Path) -> None:
         ["diff", "--lenient", folder, folder],
     ):
         seen = on_terminal(*argv, pipe=True)
-        assert "━" in seen.terminal, argv
-        assert len(set(re.findall(r"(\d+)/\d+", seen.terminal))) >= 1
+        bar = _ESCAPES.sub("", seen.terminal)
+        assert "━" in bar, argv
+        assert ("files " in bar) == (lines not in argv), argv
+        assert re.search(r" [\d.]+/[\d.]+ [kM]?B (\?|[\d.]+ [kM]?B/s) (-|\d):", bar), argv
     seen = on_terminal("verify", *files, pipe=True)
     assert len(seen.piped.splitlines()) >= len(files)
     assert "━" not in seen.piped
     assert "━" not in on_terminal("verify", *files).terminal
+    assert "━" in on_terminal("verify", "--progress=bar", *files).terminal
+    assert on_terminal("verify", "--progress=none", *files, pipe=True).terminal == ""
 
 
 # ------------------------------------------------------------------------------------- help
@@ -426,9 +430,11 @@ def test_help_of_each_verb(
 
 
 def test_help_comes_at_once() -> None:
-    """Nothing that a verb needs is imported, nor anything slow."""
+    """Nothing that a verb needs is imported, nor anything slow but what argparse needs."""
     code = (
-        "import sys; before = {*sys.modules}\n"
+        "import argparse, sys\n"
+        "argparse.HelpFormatter('fnabi', width=80).format_help()\n"
+        "before = {*sys.modules}\n"
         "from fnabi.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
@@ -445,9 +451,52 @@ def test_help_comes_at_once() -> None:
     loaded = {*done.stderr.split()}
     assert {each for each in loaded if each.startswith("fnabi")} == {
         *("fnabi", "fnabi._base", "fnabi._base.text", "fnabi._base.version"),
-        *(f"fnabi.cli{each}" for each in ("", "._parser", "._terminal", ".verbs")),
+        *(f"fnabi.cli{each}" for each in ("", "._command", "._parser", "._terminal", ".verbs")),
     }
     assert not loaded & {"typing", "msgspec", "shutil", "inspect", "difflib", "subprocess", "rich"}
+
+
+SLOW = {
+    *("concurrent.futures", "email", "importlib.metadata", "inspect", "json", "logging", "pathlib"),
+    *("shutil", "subprocess", "tempfile", "traceback", "typing_extensions", "zipfile"),
+    *("fnabi.calls.library", "fnabi.many", "numpy", "rich"),
+}
+"""Modules whose import takes milliseconds, and which a short run of the command does without."""
+
+
+@pytest.mark.parametrize(
+    ("argv", "needed"),
+    [(["inspect", "{}"], set()), (["inspect", "--json", "{}"], {"json", "pathlib"})],
+)
+def test_a_verb_imports_what_it_needs(argv: list[str], needed: set[str]) -> None:
+    code = (
+        "import sys; before = {*sys.modules}\n"
+        "from fnabi.cli import main\n"
+        f"sys.argv[1:] = {[each.format(CLASSIFIER) for each in argv]}\n"
+        "assert main() == 0\n"
+        "print(*sorted({*sys.modules} - before), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=on_paper(80) | {"PYTHONUNBUFFERED": ""},
+    )
+    assert {*done.stderr.split()} & SLOW <= needed
+
+
+def test_the_command_leaves_typing_extensions_to_others() -> None:
+    """It imports msgspec without that package, which others find afterwards."""
+    pytest.importorskip("typing_extensions")
+    code = (
+        "import sys; from fnabi.cli import main\n"
+        f"sys.argv[1:] = ['inspect', {str(CLASSIFIER)!r}]\n"
+        "main(); before = 'typing_extensions' in sys.modules\n"
+        "import typing_extensions; print(before, typing_extensions.__name__, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "False typing_extensions\n"
 
 
 @pytest.mark.parametrize(

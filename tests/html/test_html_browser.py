@@ -248,7 +248,7 @@ def test_a_comparison_of_folders_is_shown(browser: Browser) -> None:
     browser.all(".toggle")[1].click()
     assert len(browser.all(".detail .change")) == 7
     browser.one("input[type=search]").send_keys("scale")
-    assert browser.texts("tbody td") == ["Only the new folder has this file."]
+    assert browser.texts("tbody td") == ["Only the new side has this file."]
 
 
 def test_a_catalog_is_shown(browser: Browser) -> None:

@@ -18,6 +18,7 @@ from fnabi import CallError, NotFoundError, arrow, vmfb
 from fnabi._base import capsule as arrow_capsule
 from fnabi._base import lane
 from fnabi.many.columns import RowError
+from support.texts import EVERY, RAW, TEXTS
 
 COLUMNS = fnabi.decode_columns([b"I11!B8!d-1d200R4!S1!", b"I1!R", None])
 
@@ -121,20 +122,6 @@ def test_a_capsule_let_go_by_an_exception() -> None:
 
 
 # -------------------------------------------------------------------------------- texts as input
-
-RAW = [b"I12!B9!t4d-1d64R1!", None, b"I1!R1!", b"x", b"I1!R4!S1!", b"I1!R1!"]
-TEXTS: dict[Any, list[bytes | None]] = {
-    "raw": RAW,
-    "sip": [b"I11!D8!K3!a\xff_0R1!", b"I10!D7!K2!a_0R8!S5!k0_1", None, b"x"],
-    "cconv": [b"0rIi_r", None, b"0x", b"0iCiID_r", b"0v_v"],
-    "iree_abi": [
-        b'{"a":[["named","x",["sdict",["k","i32"],["l",["stuple",["slist","bf16"],'
-        b'["ndarray",["slist","i8"],2,3,null]]]]]],"r":["bf16",["py_homogeneous_list","i1"]]}',
-        b'{"a":[["ndarray","f8E4M3FN",2,3,null],null,"unknown",["ndarray","i1",0]],"r":[]}',
-        None,
-        b"",
-    ],
-}
 
 
 def rows_of(data: Any) -> list[Any]:
@@ -326,10 +313,10 @@ def test_other_data_is_refused() -> None:
         columns.__arrow_c_array__(5)
 
 
-@pytest.mark.parametrize("abi", [*TEXTS, "declaration"])
+@pytest.mark.parametrize("abi", EVERY)
 def test_plain_types(abi: Any) -> None:
     pa = pytest.importorskip("pyarrow")
-    texts = TEXTS.get(abi, [b"%x: i32", b"sync func @f(%a: tensor<?x8xf32>) -> ()", None])
+    texts = EVERY[abi]
     columns = fnabi.decode_columns(texts, abi, threads=2)
     for data in (pa.array(columns.plain()), pa.table(columns.plain())):
         data.validate(full=True)
@@ -712,10 +699,11 @@ def test_names_of_what_is_added(package: str) -> None:
     assert new.to_pylist() == rows_of(expected)
     one = to_arrow(arrow.decode(of_package(package, table), "f", into="g"))
     assert one.column_names == ["status", "f", "results", "g"]
-    assert one.column("g").to_pylist() == rows_of(expected)
+    rows = [row if text else None for row, text in zip(rows_of(expected), texts, strict=True)]
+    assert one.column("g").to_pylist() == rows  # null where the text is
     replaced = to_arrow(arrow.decode(of_package(package, table), "f", into="f", drop=True))
     assert replaced.column_names == ["status", "results", "f"]
-    assert replaced.column("f").to_pylist() == rows_of(expected)
+    assert replaced.column("f").to_pylist() == rows
     for given, name in (({"into": "f"}, "f"), ({"prefix": "error_", "into": None}, "error_status")):
         other = table.rename_columns(["error_status", "f", "x"])
         with pytest.raises(CallError, match=f"already has a column '{name}', expected none"):
@@ -792,9 +780,9 @@ def test_bad_calls_of_decode() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("abi", [*TEXTS, "declaration"])
+@pytest.mark.parametrize("abi", EVERY)
 def test_columns_pickle(abi: Any, threads: int) -> None:
-    texts = TEXTS.get(abi, [b"%x: i32", b"sync func @f(%a: tensor<?x8xf32>) -> ()", None])
+    texts = EVERY[abi]
     columns = fnabi.decode_columns(texts * 4, abi, threads=threads)
     buffers: list[pickle.PickleBuffer] = []
     small = pickle.dumps(columns, 5, buffer_callback=buffers.append)

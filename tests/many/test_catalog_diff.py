@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import fnabi
-from fnabi import FnabiError, FormatError, catalog_diff, compat, vmfb
+from fnabi import FnabiError, FormatError, compat, vmfb
 from fnabi.cli import main
 from fnabi.compat import compare_folders
 from fnabi.compat._compare import compare_asked
 from fnabi.compat._record import RecordedModule, digest, record
+from fnabi.many.catalog import _compare
 from fnabi.many.catalog_diff import _general, compare_catalogs, group
 from support.paths import DATA, ROOT
 
@@ -103,7 +104,7 @@ def test_equal_files_are_compared_once(tmp_path: Path, monkeypatch: pytest.Monke
             shutil.copy(RELEASES / release / "rank.vmfb", tmp_path / release / f"{index}.vmfb")
     calls = []
     monkeypatch.setattr(
-        catalog_diff, "compare_asked", lambda *all: calls.append(all) or compare_asked(*all)
+        _compare, "compare_asked", lambda *all: calls.append(all) or compare_asked(*all)
     )
     catalogs = [catalog_of(tmp_path / f"{r}.duckdb", tmp_path / r) for r in ("1.0", "2.0")]
     found = group(compare_catalogs(*catalogs))

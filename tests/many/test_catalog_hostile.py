@@ -62,7 +62,10 @@ def made(good: Path, tmp_path: Path) -> Callable[..., str]:
 
 VERBS = {
     "find": (["find", "{}", "* -> *"], 3),
+    "find at": (["find", "{}", "--at", "2126-01-01"], 3),
     "show": (["catalog", "show", "{}"], 1),
+    "log": (["catalog", "log", "{}"], 1),
+    "diff since": (["diff", "--catalog", "{}", "--since", "2126-01-01"], 3),
     "sql": (["catalog", "sql", "{}", "SELECT file, function FROM functions"], 1),
     "update": (["catalog", "update", "{}", str(RELEASES)], 1),
     "diff": (["diff", "--catalog", "{}", "{}"], 3),
@@ -82,6 +85,9 @@ def refused(path: str, capfd: pytest.CaptureFixture[str], text: str, *verbs: str
         assert text in printed.err, verb
     uses: dict[str, Callable[[fnabi.Catalog], Any]] = {
         "find": lambda catalog: catalog.find(),
+        "find at": lambda catalog: catalog.find(at="2126-01-01"),
+        "log": lambda catalog: catalog.log(),
+        "diff since": lambda catalog: catalog.diff("2126-01-01"),
         "sql": lambda catalog: catalog.sql("FROM files").fetchall(),
         "update": lambda catalog: catalog.update(RELEASES),
         "diff": lambda catalog: list(compare_catalogs(catalog, catalog)),
@@ -91,6 +97,12 @@ def refused(path: str, capfd: pytest.CaptureFixture[str], text: str, *verbs: str
         if verb in (verbs or VERBS):
             with pytest.raises(FormatError), fnabi.Catalog(path) as catalog:
                 use(catalog)
+    if not verbs:  # a connection of the user may do more, so it must not see anything of it
+        with duckdb.connect() as connection:
+            with pytest.raises(FormatError) as caught:
+                fnabi.duckdb.attach(connection, path)
+            assert text in str(caught.value).replace("\n", "\\n")
+            assert connection.sql("SHOW DATABASES").fetchall() == [("memory",)]
 
 
 # ------------------------------------------------------------------------ what its author would run
@@ -102,6 +114,10 @@ VIEWS = {
     "signatures": "CREATE VIEW signatures AS SELECT 1 AS id, content AS message"
     " FROM read_text('{0}')",
     "catalog": "CREATE VIEW catalog AS SELECT 'version' AS key, content AS value"
+    " FROM read_text('{0}')",
+    "past_files": "CREATE VIEW past_files AS SELECT content AS file FROM read_text('{0}')",
+    "past_functions": "CREATE VIEW past_functions AS SELECT content AS file FROM read_text('{0}')",
+    "past_signatures": "CREATE VIEW past_signatures AS SELECT 1 AS id, content AS message"
     " FROM read_text('{0}')",
 }
 
@@ -288,6 +304,10 @@ SHAPES = {
     "no table catalog": ("DROP TABLE catalog",),
     "no column files.record": ("ALTER TABLE files DROP record",),
     "no column signatures.message": ("ALTER TABLE signatures DROP message",),
+    "no table past_files": ("DROP TABLE past_files",),
+    "no column past_functions.until": ("ALTER TABLE past_functions DROP until",),
+    "files.since is VARCHAR": ("ALTER TABLE files ALTER since TYPE VARCHAR",),
+    "past_signatures has the column more": ("ALTER TABLE past_signatures ADD COLUMN more INTEGER",),
     "functions.signature_id is VARCHAR": ("ALTER TABLE functions ALTER signature_id TYPE VARCHAR",),
     "files.targets is VARCHAR": ("ALTER TABLE files ALTER targets TYPE VARCHAR",),
     "functions.function is VARCHAR, expected VARCHAR NOT NULL": (
@@ -338,7 +358,7 @@ def test_a_damaged_signature(
     message: bytes, made: Callable[..., str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = made("UPDATE signatures SET message = $message", message=message)
-    refused(path, capfd, "damaged signature in the catalog", "find", "html")
+    refused(path, capfd, "damaged signature in the catalog", "find", "find at", "log", "html")
     with fnabi.Catalog(made()) as catalog:
         assert catalog.find()
 
@@ -358,6 +378,62 @@ def test_a_damaged_record(
     assert "Traceback" not in printed.err
     with fnabi.Catalog(path) as catalog:
         assert catalog.find()
+
+
+@pytest.mark.parametrize("key", ["first", "updated"])
+@pytest.mark.parametrize("value", ["yesterday", "", "9999-12-31 23:59:59.999999", "2026-01-01Z"])
+def test_odd_times_of_updates(
+    key: str, value: str, made: Callable[..., str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = made("UPDATE catalog SET value = $value WHERE key = $key", key=key, value=value)
+    if key == "updated":
+        refused(path, capfd, "damaged catalog: ", "update")
+    elif not value.startswith("9"):
+        refused(path, capfd, "damaged catalog: ", "find at", "diff since")
+    assert main(["find", path]) == 0
+
+
+@pytest.mark.parametrize("time", ["NULL", "'infinity'", "'290000-01-01'", "'-290000-01-01 (BC)'"])
+def test_odd_times_of_rows(
+    time: str, made: Callable[..., str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One line, or what there is to see; and the next update does not fail."""
+    try:
+        path = made(
+            f"UPDATE files SET since = {time}::TIMESTAMP",
+            f"UPDATE functions SET since = {time}::TIMESTAMP",
+            "INSERT INTO past_functions SELECT file, module, function, source, target, 77777,"
+            f" {time}::TIMESTAMP, {time}::TIMESTAMP FROM functions",
+            "INSERT INTO past_files SELECT file, module, runs_on, error, digest, 'x'::BLOB,"
+            f" {time}::TIMESTAMP, '2150-01-01'::TIMESTAMP FROM files",
+        )
+    except duckdb.ConversionException:
+        path = made("UPDATE files SET since = 'infinity'::TIMESTAMP")
+    for verb, (words, bad) in VERBS.items():
+        if verb == "update":
+            continue
+        status = main([word.format(path) for word in words])
+        printed = capfd.readouterr()
+        assert status in (0, 1, bad), (verb, printed.err)
+        assert "Traceback" not in printed.err, verb
+        assert "internal error" not in printed.err, verb
+        assert printed.err.count("\n") <= 2, verb
+    assert main([word.format(path) for word in VERBS["update"][0]]) == 0
+    capfd.readouterr()
+
+
+def test_spans_of_unknown_signatures(
+    made: Callable[..., str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """They are shown as unreadable, and searches do not find them."""
+    path = made(
+        "INSERT INTO past_functions SELECT file, module, 'gone', source, target, 77777,"
+        " '2020-01-01'::TIMESTAMP, '2021-01-01'::TIMESTAMP FROM functions LIMIT 1",
+        "UPDATE catalog SET value = '2019-01-01' WHERE key = 'first'",
+    )
+    assert main(["catalog", "log", path, "gone"]) == 0
+    assert capfd.readouterr().out.count("gone  unreadable\n") == 2
+    assert main(["find", path, "--at=2020-06-01"]) == 1
 
 
 def test_files_without_a_digest(

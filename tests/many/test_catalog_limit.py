@@ -11,7 +11,7 @@ import pytest
 
 import fnabi
 from fnabi import html
-from fnabi.many.catalog import _store
+from fnabi.many.catalog import _database
 from support.paths import DATA
 
 duckdb = pytest.importorskip("duckdb")
@@ -55,7 +55,7 @@ def test_little_memory(
     done = []
     for limit in LIMITS:
         with monkeypatch.context() as patch:
-            patch.setattr(_store, "_CONFIG", _store._CONFIG | {"memory_limit": f"{limit}B"})
+            patch.setattr(_database, "_CONFIG", _database._CONFIG | {"memory_limit": f"{limit}B"})
             try:
                 with fnabi.Catalog(path) as catalog:
                     WORKS[name](catalog, folder)

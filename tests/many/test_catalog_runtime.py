@@ -12,7 +12,7 @@ import pytest
 
 from fnabi import CallError, CatalogError, vmfb
 from fnabi.many import catalog as catalogs
-from fnabi.many.catalog import Catalog, _file
+from fnabi.many.catalog import Catalog, _file, _update
 from fnabi.vmfb._verdict import Answers
 from support.command import run
 from support.installed_runtime import installed, loaded
@@ -136,7 +136,8 @@ def test_verify_asks_a_catalog_without_its_files(folder: Path, kept: Path) -> No
 def test_a_later_table_of_releases(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fnabi that knows more releases asks them by what the catalog recorded."""
     known = vmfb.releases()
-    monkeypatch.setattr(catalogs, "releases", lambda: (*known, "3.14.0"))
+    for each in (catalogs, _update):
+        monkeypatch.setattr(each, "releases", lambda: (*known, "3.14.0"))
     with Catalog(kept) as catalog, pytest.raises(CatalogError, match=r"did not know IREE 3\.14\.0"):
         catalog.find(runtime="3.14.0")
     loading = Answers.loading

@@ -560,7 +560,7 @@ def missing_values() -> list[Any]:
     values = [
         *(None, float("nan"), pandas.NA, pandas.NaT, Decimal("nan")),
         *(kind("nan") for kind in (numpy.float16, numpy.float32, numpy.float64, numpy.longdouble)),
-        *(numpy.complex64("nan"), numpy.datetime64("NaT"), numpy.timedelta64("NaT")),
+        *(numpy.complex64("nan"), numpy.datetime64("NaT", "s"), numpy.timedelta64("NaT", "s")),
     ]
     assert all(map(pandas.isna, values))
     return [*values, Decimal("snan"), numpy.ma.masked]  # of which pandas is silent

@@ -17,6 +17,7 @@ from fnabi.many import _engine as engine
 from support.documents import ROOT
 from support.range_server import serve
 from support.store_servers import serve_s3
+from support.texts import EVERY, structs
 
 pa = pytest.importorskip("pyarrow")
 
@@ -226,6 +227,41 @@ def test_spark_keeps_its_fields(session: Any) -> None:
             CallError, match=rf"^spark.decode: batch: .* a column '{name}', expected"
         ):
             fnabi.spark.decode(frame.withColumnRenamed("status", name), "signature")
+
+
+@pytest.mark.parametrize("abi", EVERY)
+def test_spark_decodes_in_sql(session: Any, abi: Any) -> None:
+    fnabi.spark.register(session)
+    fnabi.spark.register(session)
+    texts = list(enumerate(EVERY[abi]))
+    session.createDataFrame(texts, "n int, sig binary").createOrReplaceTempView("texts")
+    query = "SELECT {0}(sig) AS d, {0}(sig) IS NULL FROM texts ORDER BY n"
+    rows = session.sql(query.format(f"fnabi_decode_{abi}")).collect()
+    found = [(row[0] and row[0].asDict(recursive=True), row[1]) for row in rows]
+    expected = structs(EVERY[abi], abi)
+    assert found == [(row, row is None) for row in expected]
+
+
+def test_spark_decodes_everywhere_in_sql(session: Any) -> None:
+    fnabi.spark.register(session)
+    session.createDataFrame(table().to_pandas()).createOrReplaceTempView("t")
+
+    def rows(query: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in session.sql(query).collect()]
+
+    status = "fnabi_decode_raw(signature).status"
+    bad = sum(row["status"] != "ok" for row in EXPECTED)
+    counts = rows(f"SELECT {status} AS s, count(*) FROM t GROUP BY s ORDER BY s")
+    assert counts == [(EXPECTED[0]["status"], bad), ("ok", ROWS - bad)]
+    assert rows(f"SELECT min(row) FROM t WHERE {status} = 'ok'") == [(1,)]
+    assert rows(f"SELECT count(*) FROM t JOIN (SELECT 'ok' AS s) AS u ON {status} = u.s") == [
+        (ROWS - bad,)
+    ]
+    assert rows("SELECT fnabi_decode_raw('I1!R1!').status, fnabi_decode_raw(NULL) IS NULL") == [
+        ("ok", True)
+    ]
+    with pytest.raises(Exception, match="fnabi_decode_raw: column: unsupported Arrow type"):
+        rows("SELECT fnabi_decode_raw(row) FROM t")
 
 
 def test_spark_scans(session: Any) -> None:

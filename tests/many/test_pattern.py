@@ -327,13 +327,14 @@ class Functions:
         duckdb = pytest.importorskip("duckdb")
         self._pyarrow = pytest.importorskip("pyarrow")
         from fnabi import vmfb
-        from fnabi.many.catalog import _table as catalog_table
+        from fnabi.many.catalog._table import create
+        from fnabi.many.catalog._write import add_functions
 
-        self._table = catalog_table
+        self._add_functions = add_functions
         self._schema = self._pyarrow.schema(vmfb.scan([]).plain())
         self.connection = duckdb.connect()
         self.connection.execute("SET threads = 1")
-        catalog_table.create(self.connection)
+        create(self.connection)
 
     def fill(self, signatures: list[Signature], source: str = "iree.abi") -> None:
         for table in "functions", "signatures":
@@ -349,9 +350,7 @@ class Functions:
             }
             for index, each in enumerate(signatures)
         ]
-        self._table.add_functions(
-            self.connection, self._pyarrow.Table.from_pylist(rows, self._schema)
-        )
+        self._add_functions(self.connection, self._pyarrow.Table.from_pylist(rows, self._schema))
 
     def find(self, made: Pattern) -> dict[int, int]:
         found = self.connection.execute(search_query(made)).fetchall()

@@ -240,6 +240,9 @@ MODULES = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 
+ENGINES = ("dask", "datafusion", "duckdb", "pandas", "polars", "ray", "spark")
+"""Modules, not packages: each has the name of the package that it brings fnabi to."""
+
 _TEXTS = {"types", "_base", "errors"}
 _MODULES = {"vmfb", "abi", *_TEXTS}
 _MANY = {"many", "compat", *_MODULES}
@@ -253,6 +256,7 @@ PYTHON_BELOW = {
     "compat": _MODULES,
     "run": _MODULES,
     "many": {"compat", *_MODULES},
+    **{each: {"many", "compat", *_MODULES} for each in ENGINES},
     "stub": {"run", "calls", *_MODULES},
     "html": {"calls", *_MANY},
     "dropin": {"run", "calls", *_MODULES},

@@ -26,7 +26,9 @@ from fnabi import (
     compat,
     costs,
     dask,
+    datafusion,
     declaration,
+    duckdb,
     errors,
     example,
     extract,
@@ -35,8 +37,10 @@ from fnabi import (
     invoke,
     iree_abi,
     library,
+    pandas,
     parameters,
     pattern,
+    polars,
     program,
     raw,
     ray,
@@ -169,6 +173,7 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
     ],
     "dask.decode": [lambda x: dask.decode(x, "text")],
     "dask.scan": [dask.scan],
+    "datafusion.register": [datafusion.register],
     "declaration.parse": [
         declaration.parse,
         lambda x: declaration.parse("", inputs=x),
@@ -182,6 +187,12 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
         lambda x: fnabi.decode_columns(b"", offsets=x),
         lambda _: fnabi.decode_columns("text"),
     ],
+    "duckdb.attach": [
+        lambda x: duckdb.attach(x, MISSING),
+        lambda x: duckdb.attach(connection(), x),
+        lambda x: duckdb.attach(connection(), MISSING, x),
+    ],
+    "duckdb.register": [duckdb.register],
     "encode_columns": [
         fnabi.encode_columns,
         lambda x: fnabi.encode_columns(fnabi.decode_columns([]), threads=x),
@@ -247,8 +258,10 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
         lambda x: parameters.compare([x], {}),
         lambda x: parameters.compare([], x),
     ],
+    "pandas.decode": [pandas.decode, lambda x: pandas.decode(series("pandas"), x)],
     "parameters.read": [parameters.read],
     "pattern.parse": [pattern.parse],
+    "polars.decode": [polars.decode, lambda x: polars.decode(series("polars"), x)],
     "raw.allocate_results": [
         raw.allocate_results,
         lambda x: raw.allocate_results(DYNAMIC, list, x),
@@ -292,6 +305,7 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
     ],
     "sip.unflatten": [lambda x: sip.unflatten(x, []), lambda x: sip.unflatten(LEAF, x)],
     "spark.decode": [lambda x: spark.decode(x, "text")],
+    "spark.register": [spark.register],
     "spark.scan": [lambda x: spark.scan(x, "a")],
     "tensor.device_parts": [tensor.device_parts],
     "tensor.dtype_of": [lambda x: tensor.dtype_of(x, 32, 1)],
@@ -317,6 +331,14 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
     "vmfb.verify": [vmfb.verify],
 }
 """Calls with an argument that is of none of the types that the function accepts."""
+
+
+def connection() -> Any:
+    return pytest.importorskip("duckdb").connect()
+
+
+def series(package: str) -> Any:
+    return pytest.importorskip(package).Series(["I1!R1!"])
 
 
 def batch(texts: list[Any] | None = None) -> Any:
@@ -380,8 +402,16 @@ WRONG_VALUE: dict[str, list[Callable[[], object]]] = {
     ],
     "library.read": [lambda: library.read(__file__ + "\0")],
     "load_module": [lambda: fnabi.load_module("a\0b")],
+    "duckdb.attach": [
+        lambda: duckdb.attach(connection(), "a\0b"),
+        lambda: duckdb.attach(connection(), MISSING, ""),
+        lambda: duckdb.attach(connection(), MISSING, "memory"),
+        lambda: duckdb.attach(connection(), fnabi.Catalog(None), "a"),
+    ],
+    "pandas.decode": [lambda: pandas.decode(series("pandas"), "odd")],  # type: ignore[arg-type]
     "parameters.read": [lambda: parameters.read(__file__), lambda: parameters.read("a\0b")],
     "pattern.parse": [lambda: pattern.parse("(")],
+    "polars.decode": [lambda: polars.decode(series("polars"), "odd")],  # type: ignore[arg-type]
     "raw.dynamic_dims": [lambda: raw.dynamic_dims(SIGNATURE, ())],
     "raw.encode": [lambda: raw.encode(fnabi.Signature((types.Tuple(()),), ()))],
     "raw.parse": [lambda: raw.parse("é")],
@@ -431,6 +461,7 @@ MISSING_FILE: dict[str, Callable[[], object]] = {
     "catalog_diff.compare_catalogs": lambda: list(catalog_diff.compare_catalogs(MISSING, MISSING)),
     "client.Client": lambda: client.Client(MISSING),
     "compat.compare_folders": lambda: list(compare_folders(MISSING, ".")),
+    "duckdb.attach": lambda: duckdb.attach(connection(), MISSING),
     "library.read": lambda: library.read(MISSING),
     "load_module": lambda: fnabi.load_module(MISSING),
     "parameters.read": lambda: parameters.read(MISSING),
@@ -441,7 +472,9 @@ MISSING_FILE: dict[str, Callable[[], object]] = {
 
 def package_of(name: str) -> None:
     """Skip the test of an engine that is not installed."""
-    package = {"ray": "ray", "spark": "pyspark", "dask": "dask"}.get(name.partition(".")[0])
+    engines = ("ray", "dask", "polars", "pandas", "duckdb", "datafusion")
+    packages = {"spark": "pyspark"} | dict(zip(engines, engines, strict=True))
+    package = packages.get(name.partition(".")[0])
     if package and find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
 
@@ -621,6 +654,7 @@ LOCAL = {
     "Module.load": "a library, which the system loads",
     "Module.write_to_file": "written by the library",
     "catalog_diff.compare_catalogs": "files of DuckDB",
+    "duckdb.attach": "a file of DuckDB",
     "client.Client": "read by iree.runtime",
     "compat.compare_folders": "folders of this machine",
     "extract.extract": "written to this machine",

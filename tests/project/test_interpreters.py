@@ -52,6 +52,34 @@ def test_a_subinterpreter_is_refused(first: str) -> None:
     assert run_apart(program) == "[1, 2]\n"
 
 
+def test_a_subinterpreter_of_the_standard_library_is_refused() -> None:
+    """From CPython 3.14 on. The package itself loads nothing, and the first use is refused."""
+    pytest.importorskip("concurrent.interpreters")
+    assert (
+        run_apart(
+            """
+            from concurrent import interpreters
+            from contextlib import closing
+            for _ in range(2):
+                with closing(interpreters.create()) as other:
+                    other.exec("import fnabi")
+                    for use in "fnabi.Array([1])", "fnabi.raw.parse('I1!R1!')", "fnabi.vmfb":
+                        try:
+                            other.exec(use)
+                        except interpreters.ExecutionFailed as problem:
+                            assert problem.excinfo.type.__name__ == "ImportError", problem
+                            assert "subinterpreter" in problem.excinfo.msg, problem
+                        else:
+                            raise AssertionError(use)
+                import fnabi
+                assert fnabi.Array([1, 2]).tolist() == [1, 2]
+            print("refused")
+            """
+        )
+        == "refused\n"
+    )
+
+
 STORM = f"""
 import os, signal, threading, warnings
 import fnabi

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
@@ -35,9 +36,8 @@ def test_functions_of_a_library(tmp_path: Path) -> None:
     assert 'LIBRARY = str(Path(__file__).parent / "libplain.so")' in text
     plain = imported(output)
     assert plain.add(2, 3) == 5
-    assert plain.add.__doc__ == (
-        "Adds two integers.\n\n    They wrap around.\n\n"
-        "    ``add`` of the library: (int, int) -> int.\n    "
+    assert inspect.getdoc(plain.add) == (
+        "Adds two integers.\n\nThey wrap around.\n\n``add`` of the library: (int, int) -> int."
     )
     assert plain.halve(3.0) == 1.5
     assert plain.nothing() is None
@@ -59,7 +59,7 @@ def test_hostile_names_and_texts(tmp_path: Path) -> None:
     assert set(named.__all__) == {*names, "add", "keyword", "many"}
     assert named.add(1, int_=2) == 3
     assert named.keyword(1, class_=2) == 2
-    assert 'quote: """\n    import os\x1b[31m \\\n' in (named.same.__doc__ or "")
+    assert 'quote: """\nimport os\x1b[31m \\\n' in (inspect.getdoc(named.same) or "")
     assert "\x1b" not in stub.text
     write(tmp_path, "named.pyi", exported(library, interface=True).text)
     use = """

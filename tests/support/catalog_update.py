@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from typing import Any
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["fnabi.many.catalog", "duckdb", "pyarrow"])
+
+
+def start(target: Callable[..., None], *arguments: Any) -> tuple[Any, Any]:
+    """Start a process, wait until it is about to work, and return it and its connection."""
+    ready, go = _context.Pipe(duplex=False)
+    process = _context.Process(target=target, args=(*arguments, go), daemon=True)
+    process.start()
+    go.close()
+    try:
+        ready.recv()
+    except EOFError:
+        process.join()
+        raise AssertionError(f"ended with {process.exitcode}") from None
+    return process, ready
+
 
 EVENTS = ("open", "os.", "shutil.")
 """The prefixes of the audit events at which a process may end: those of the file system."""
@@ -19,20 +41,25 @@ def update(path: str, folder: str, step: int, go: Connection) -> None:
     """
     from fnabi.many.catalog import Catalog
 
-    left = step
-
-    def hook(event: str, arguments: tuple[object, ...]) -> None:
-        nonlocal left
-        if event.startswith(EVENTS):
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(hook)
+    left = _kill_at(step)
     go.send(True)
     with Catalog(path) as catalog:
         catalog.update(folder)
-    go.send(-left)
+    go.send(-left[0])
+
+
+def _kill_at(step: int) -> list[int]:
+    """Kill the process at an event, and return how many are left until then."""
+    left = [step]
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if event.startswith(EVENTS):
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+    return left
 
 
 def hold(path: str, go: Connection) -> None:
@@ -59,3 +86,35 @@ def wait(files: object, reading: object) -> None:
     with open(f"reads.{os.getpid()}", "w"):
         pass
     time.sleep(600)
+
+
+def update_logged(path: str, folder: str, chunk: int, step: int, log: str, go: Connection) -> None:
+    """Update a catalog in batches of a few files, and append to a log what is read and committed.
+
+    The process is killed at the file system event number `step`, if it is not 0.
+    """
+    from fnabi.many.catalog import Catalog, _read, _store
+
+    number = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    read, transaction = _read._read, _store.FileStore.transaction
+
+    def logged_read(files: Any, reading: Any) -> Any:
+        batch = read(files, reading)
+        for file in files[: batch.size]:
+            os.write(number, f"read {os.path.basename(file.path)}\n".encode())
+        return batch
+
+    @contextmanager
+    def logged_transaction(store: Any, connection: Any) -> Iterator[None]:
+        with transaction(store, connection):
+            yield
+        os.write(number, b"committed\n")
+
+    _read._CHUNK = chunk
+    _read._read = logged_read
+    _store.FileStore.transaction = logged_transaction  # type: ignore[method-assign, assignment]
+    left = _kill_at(step)
+    go.send(True)
+    with Catalog(path) as catalog:
+        done = catalog.update(folder)
+    go.send((-left[0], done))

@@ -107,7 +107,8 @@ def _stream(number: int) -> io.TextIOWrapper:
 
 
 if __name__ == "__main__":
-    from fnabi.cli import main, module_of
+    from fnabi.cli import main
+    from fnabi.cli._command import module_of
     from fnabi.cli.verbs import VERBS
 
     for verb in VERBS:

@@ -28,6 +28,47 @@
 typedef PyObject* (*lane_vectorcall)(PyObject* self, PyObject* const* args,
                                      size_t flagged_count, PyObject* names);
 
+/* From 3.12 on, some objects are immortal: the sign of the lower half of their
+ * count says so, and no count of references changes it. The headers of 3.11 count
+ * all the same, here and not in the interpreter: after 2^30 of such references too
+ * many or too few, the object would be taken for one that can be freed. Newer
+ * headers know. */
+#if PY_VERSION_HEX < 0x030C0000
+static inline bool lane_is_immortal(PyObject* object) {
+  return (int32_t)object->ob_refcnt < 0;
+}
+
+static inline PyObject* lane_keep(PyObject* object) {
+  if (!lane_is_immortal(object)) Py_INCREF(object);
+  return object;
+}
+
+static inline PyObject* lane_keep_if_any(PyObject* object) {
+  return object != NULL ? lane_keep(object) : NULL;
+}
+
+static inline void lane_let_go(PyObject* object) {
+  if (!lane_is_immortal(object)) Py_DECREF(object);
+}
+
+static inline void lane_let_go_if_any(PyObject* object) {
+  if (object != NULL) lane_let_go(object);
+}
+
+#undef Py_INCREF
+#undef Py_DECREF
+#undef Py_XINCREF
+#undef Py_XDECREF
+#undef Py_NewRef
+#undef Py_XNewRef
+#define Py_INCREF(object) ((void)lane_keep((PyObject*)(object)))
+#define Py_DECREF(object) lane_let_go((PyObject*)(object))
+#define Py_XINCREF(object) ((void)lane_keep_if_any((PyObject*)(object)))
+#define Py_XDECREF(object) lane_let_go_if_any((PyObject*)(object))
+#define Py_NewRef(object) lane_keep((PyObject*)(object))
+#define Py_XNewRef(object) lane_keep_if_any((PyObject*)(object))
+#endif
+
 /* Whether an object is of one of these types, or of a class derived from it. */
 static inline bool lane_is(PyObject* object, PyTypeObject* type) {
   return Py_TYPE(object) == type || PyType_IsSubtype(Py_TYPE(object), type);

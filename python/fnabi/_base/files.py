@@ -43,9 +43,7 @@ _READ_FLAGS = (
 )
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SHARED_FLAGS | getattr(os, "O_CLOEXEC", 0)
 
-_FULL = tuple(
-    getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name)
-)
+FULL = tuple(getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name))
 """The errors of files that cannot grow."""
 
 _KINDS = {
@@ -298,7 +296,7 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
 
     """
     target = os.fspath(path)
-    mode = _mode_of(target, replace)
+    mode = mode_of(target, replace)
     part = os.path.join(os.path.dirname(target), f".fnabi-{os.urandom(8).hex()}.part")
     try:
         try:
@@ -306,7 +304,7 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
         except OSError as problem:
             problem.filename = target  # the caller does not know the other name
             raise
-        with named(target, *_FULL), open(number, "wb") as file:
+        with named(target, *FULL), open(number, "wb") as file:
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(number, mode)
             yield file
@@ -323,7 +321,7 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
             os.unlink(part)
 
 
-def _mode_of(target: str, replace: bool) -> int | None:
+def mode_of(target: str, replace: bool = True) -> int | None:
     """Return the permissions of a file to replace; refuse what is neither that nor a link."""
     try:
         mode = os.lstat(target).st_mode

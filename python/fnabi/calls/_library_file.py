@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from fnabi._base import core
-from fnabi._base.arguments import check_type
 from fnabi._base.files import path_text, read_or_map
 from fnabi._fnabi import ffi, lib
 from fnabi.calls import _stand_in as stand_in
+from fnabi.calls._file_kind import ELF, library_kind
 from fnabi.errors import FormatError, LibraryError
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ _VARIABLE = "__TVM"
 _SET_GLOBAL = "TVMFFIFunctionSetGlobal"
 _REGISTER_TYPE = ("TVMFFITypeRegisterField", "TVMFFITypeRegisterMethod")
 _SHARED = 3
-_ELF = b"\x7fELF"
 _MACHINES = {
     3: "i386",
     8: "mips",
@@ -56,17 +55,6 @@ _MACHINES = {
     243: "riscv",
     258: "loongarch",
 }
-_KINDS = (
-    (_ELF, "an ELF file"),
-    (b"MZ", "a PE file (Windows)"),
-    (b"\xfe\xed\xfa\xce", "a Mach-O file (macOS)"),
-    (b"\xfe\xed\xfa\xcf", "a Mach-O file (macOS)"),
-    (b"\xce\xfa\xed\xfe", "a Mach-O file (macOS)"),
-    (b"\xcf\xfa\xed\xfe", "a Mach-O file (macOS)"),
-    (b"\xca\xfe\xba\xbe", "a Mach-O file (macOS)"),
-    (b"!<arch>\n", "a static library"),
-    (b"/* GNU ld script", "a linker script"),
-)
 _READ_BY_LIEF = ("a PE", "a Mach-O")
 
 
@@ -296,27 +284,11 @@ def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
         raise
 
 
-def looks_like_one(start: bytes) -> bool:
-    """Return whether a file that begins with these 16 bytes is a library of any platform.
-
-    That includes libraries of other platforms, for which `read` may need lief.
-    """
-    check_type("library.looks_like_one: start", start, bytes)
-    return _what(start) is not None
-
-
-def _what(start: bytes) -> str | None:
-    """Return the file type, or None if it is not a library of any platform."""
-    if start[8:12] == b"IREE":  # a .vmfb module begins with its size, which may be any bytes
-        return None
-    return next((text for magic, text in _KINDS if start.startswith(magic)), None)
-
-
 def _read(data: ReadableBuffer) -> LibraryFile:
     view = core.view(data, "library.read", "library")
     start = view[:16] if isinstance(view, bytes) else ffi.buffer(view)[:16]
-    if not start.startswith(_ELF):
-        what = _what(start) or "not a library"
+    if not start.startswith(ELF):
+        what = library_kind(start) or "not a library"
         if not what.startswith(_READ_BY_LIEF):
             raise LibraryError(f"{what}; expected an ELF shared library (Linux and others)")
         from fnabi.calls import _library_lief as library_lief

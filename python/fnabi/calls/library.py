@@ -41,6 +41,7 @@ from fnabi._base.files import check_regular, path_text
 from fnabi._base.text import did_you_mean
 from fnabi.calls import _stand_in as stand_in
 from fnabi.calls import registry, schema
+from fnabi.calls._file_kind import looks_like_one
 from fnabi.calls._library_file import (
     DOC,
     ERROR_SLOT,
@@ -51,7 +52,6 @@ from fnabi.calls._library_file import (
     Symbol,
     WantedSymbol,
     is_runtime,
-    looks_like_one,
     parameter_names,
     read,
     readable,

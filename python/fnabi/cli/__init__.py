@@ -6,149 +6,34 @@ anywhere, so control characters are escaped before they are shown.
 
 from __future__ import annotations
 
-import io
-import os
+import gc
 import sys
-from collections.abc import Sequence
-
-from fnabi._base.text import did_you_mean
-from fnabi.cli._parser import PROGRAM, Parser, module_of, parser_of, top_parser
-from fnabi.cli.verbs import VERBS
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Sequence
 
-
-_NO_MEMORY = b"fnabi: out of memory\n"
-_LACKS = "t allocate ", "failed to map segment"
+_GARBAGE = 50_000
+"""How many objects are made before Python looks for garbage: more than most verbs make, which took
+a tenth of their time."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    words = sys.argv[1:] if argv is None else [*argv]
-    output = getattr(sys.stdout, "buffer", None)
-    if None in (sys.stdin, output, sys.stderr) or isinstance(output, io.RawIOBase):
-        from fnabi.cli._streams import prepare
+    """Run the command and return its exit status.
 
-        prepare()
-    try:
-        return _run(words, is_process=argv is None)
-    finally:
-        try:
-            sys.stderr.flush()
-        except OSError:
-            from fnabi.cli._streams import drop_errors
+    Args:
+        argv: What follows the name of the command; None for the words of this process.
 
-            drop_errors()
-
-
-def _run(words: list[str], *, is_process: bool) -> int:
-    """Run the command; no exception but SystemExit leaves it."""
-    try:
-        try:
-            return _main(words)
-        finally:
-            print(end="", flush=True)
-    except (Exception, KeyboardInterrupt) as problem:
-        status = next((each.bad_input for each in VERBS if [each.name] == words[:1]), 1)
-        if _lacks_memory(problem):
-            return _tell_memory(status, is_process=is_process)
-        try:
-            if isinstance(problem, OSError):  # of the help; verbs handle their own
-                from fnabi.cli._running import failed
-
-                return failed(problem, status)
-            from fnabi.cli._problems import tell_unknown
-
-            return tell_unknown(problem)
-        except Exception as another:  # fnabi itself cannot be read
-            if _lacks_memory(another):
-                return _tell_memory(status, is_process=is_process)
-            sys.stderr.write(f"fnabi: {getattr(another, 'strerror', None) or another}\n")
-            return status
-
-
-def _lacks_memory(problem: BaseException | None) -> bool:
-    """Return whether an error, or one that it hides, comes from a lack of memory.
-
-    Python's modules of C report some of those as other errors.
     """
-    while problem is not None:
-        text = str(problem.args[0]) if problem.args else ""
-        if isinstance(problem, MemoryError) or any(each in text for each in _LACKS):
-            return True
-        problem = problem.__context__
-    return False
+    if argv is not None:
+        from fnabi.cli._command import run
 
+        return run([*argv], is_process=False)
+    gc.set_threshold(_GARBAGE)
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        import warnings  # that the lock is turned on concerns programs that have threads
 
-def _tell_memory(status: int, *, is_process: bool) -> int:
-    """Report a lack of memory and return the exit status.
+        warnings.filterwarnings("ignore", r"The global interpreter lock \(GIL\)", RuntimeWarning)
+    from fnabi.cli._command import run
 
-    Where there is not even memory to do so, or Python would have to clean up, the process ends.
-    """
-    try:
-        from fnabi.cli._screen import complain
-        from fnabi.cli._streams import drop_output
-
-        drop_output()
-        complain("", "out of memory")
-        sys.stderr.flush()
-    except Exception:  # of its own imports, too
-        try:
-            os.write(2, _NO_MEMORY)
-        finally:
-            os._exit(status)
-    if is_process:
-        os._exit(status)
-    return status
-
-
-def _main(words: list[str]) -> int:
-    if words[:1] == ["help"]:
-        words = [*(word for word in words[1:2] if word != "help"), "--help"]
-    if not words or words[0].startswith("-"):
-        return _without_verb(words)
-    verb = next((each for each in VERBS if each.name == words[0]), None)
-    if verb is None:
-        top_parser().error(f"{words[0]!r} is not a verb{_meant(words[0])}")
-    arguments = parser_of(verb).parse_args(words[1:])
-
-    from fnabi.cli._running import run
-
-    return run(verb, module_of(verb).run, arguments)
-
-
-def _without_verb(words: list[str]) -> int:
-    parser = top_parser()
-    arguments, rest = parser.parse_known_args(words)
-    if not words:
-        parser.print_help(sys.stderr)
-        parser.exit(2, f"\n{PROGRAM}: error: VERB is missing\n")
-    if not arguments.version or rest:
-        _refuse(parser, words, rest)
-    from fnabi.cli._version import show_versions
-
-    show_versions()
-    return 0
-
-
-def _refuse(parser: Parser, words: list[str], rest: list[str]) -> NoReturn:
-    """Exit with an error about options where a verb was expected."""
-    option = rest[0].partition("=")[0] if rest else words[0]
-    later = next((each.name for each in VERBS if each.name in rest), None)
-    if later is not None and option not in ("--version", later):
-        parser.error(f"expected a verb before {option}: {PROGRAM} {later} {option}")
-    if not option.startswith("-"):
-        parser.error(f"unexpected argument {option!r}")
-    parser.error(f"there is no option {option}{did_you_mean(option, ['--help', '--version'])}")
-
-
-def _meant(word: str) -> str:
-    """Return the verb that may have been meant by a word that is none."""
-    hint = did_you_mean(word, [each.name for each in VERBS])
-    if hint:
-        return hint
-    if os.path.exists(word):
-        return f"; it is a file, did you mean {PROGRAM} {VERBS[0].name} {word}?"
-    return f", expected {', '.join(each.name for each in VERBS)}"
+    return run(sys.argv[1:], is_process=True)

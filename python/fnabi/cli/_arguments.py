@@ -18,6 +18,8 @@ from fnabi.errors import FormatError
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from fnabi import vmfb
 
 
@@ -130,3 +132,20 @@ def no_function(arguments: argparse.Namespace, names: Iterable[str], noun: str =
         one_line(f"no {noun} is named {arguments.function or repr('')}{hint}"),
     )
     return 1
+
+
+def add_moment(verb: argparse.ArgumentParser, option: str, help: str) -> None:
+    """Declare an option that is a point in time."""
+    verb.add_argument(option, metavar="TIME", type=_moment, help=help)
+
+
+def _moment(text: str) -> datetime:
+    from datetime import UTC
+
+    from fnabi._base.moment import EXPECTED, parse_moment
+    from fnabi.errors import CallError
+
+    try:
+        return parse_moment(text, "").replace(tzinfo=UTC)
+    except CallError:
+        raise argparse.ArgumentTypeError(f"expected {EXPECTED}, got {text!r}") from None

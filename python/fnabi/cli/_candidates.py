@@ -168,7 +168,8 @@ def _functions(file: str | None) -> Iterable[str]:
     file = os.path.expandvars(os.path.expanduser(file or ""))
     if not os.path.isfile(file):
         return ()
-    from fnabi.calls._library_file import looks_like_one, read
+    from fnabi.calls._file_kind import looks_like_one
+    from fnabi.calls._library_file import read
     from fnabi.cli._arguments import start_of
     from fnabi.errors import FnabiError
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import errno
 import os
 
 from fnabi._base.files import check_regular
@@ -16,10 +18,17 @@ def open_catalog(path: str, lenient: bool = False) -> Catalog:
     if is_catalog(path):
         return Catalog(path)
     if not os.path.exists(path) and not is_remote(path):
-        raise FileNotFoundError(2, os.strerror(2), path)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     catalog = Catalog(None)
     catalog.update([path], threads=min(4, os.cpu_count() or 1), lenient=lenient)
     return catalog
+
+
+def open_past(arguments: argparse.Namespace, path: str, option: str) -> Catalog:
+    """Open a catalog for an option about the past, which modules do not have."""
+    if os.path.isdir(path):
+        arguments.usage(f"{option} needs a catalog, whose updates know what was before")
+    return Catalog(path)
 
 
 def is_catalog(path: str) -> bool:

@@ -108,7 +108,14 @@ def write_diff_html(
 def write_folders_html(arguments: argparse.Namespace, found: list[FileComparison]) -> None:
     from fnabi import html
 
-    _write(arguments, html.render_folders(found, _names(arguments.old, arguments.new)))
+    if arguments.new is None:
+        from fnabi._base.moment import shown_moment
+
+        name = _name(arguments.old)
+        names = f"{name} at {shown_moment(arguments.since)}", name
+    else:
+        names = _names(arguments.old, arguments.new)
+    _write(arguments, html.render_folders(found, names))
 
 
 def _name(file: str) -> str:

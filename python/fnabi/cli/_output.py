@@ -1,4 +1,4 @@
-"""The options ``--output``, ``--threads`` and ``--processes``, and the writing of tables."""
+"""The options ``--output``, ``--threads``, ``--processes`` and ``--progress``; tables as files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, wait
 from importlib.util import find_spec
 from threading import Thread
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from fnabi._base import progress
+from fnabi._base.progress import Wanted, write_json
 from fnabi.cli._arguments import whole
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._screen import complain, counted
 from fnabi.many._table import FORMATS, PACKED, TableFile, format_of
+from fnabi.many._table._parts import Parts, Place
 
 _WRITTEN_SCHEMA = "fnabi.written/1"
 
@@ -71,12 +72,14 @@ class Rows(NamedTuple):
         data: Arrow data.
         size: The number of rows.
         bad: The number of rows with errors.
+        place: Where the inputs go on, for an output with parts.
 
     """
 
     data: Any
     size: int
     bad: int
+    place: Place | None = None
 
 
 class TooMany(Exception):
@@ -136,6 +139,7 @@ def write_table(
     batches: Iterable[Rows],
     noun: str,
     most: Limit | None = None,
+    parts: Parts | None = None,
 ) -> int:
     """Write batches of rows to the output, and return the exit status.
 
@@ -146,31 +150,43 @@ def write_table(
         noun: What a row is.
         most: How many rows may have errors: with more, nothing is written and the status is 1.
             Without it everything is written, and the status is 1 if a row has an error.
+        parts: The parts of the output that are there already, or None if it is not made in parts.
 
     """
-    rows = bad = 0
+    kept = 0 if parts is None else parts.last.rows
+    rows, bad = kept, 0 if parts is None else parts.last.bad
     function = f"fnabi {arguments.verb}"
-    format = output_format(arguments)
+    how: dict[str, Any] = {"format": output_format(arguments), "raw_csv": arguments.raw_csv}
     try:
-        with (
-            ended_by_signals(),
-            TableFile(
-                arguments.output, schema, function, format=format, raw_csv=arguments.raw_csv
-            ) as output,
-        ):
-            for batch in _ahead(batches):
-                rows += batch.size
-                bad += batch.bad
-                if most is not None:
-                    most.check(bad)
-                output.write(batch.data)
+        if parts is not None and parts.is_done:
             if most is not None:
                 most.check(bad, rows)
+            parts.finish()
+        else:
+            with (
+                ended_by_signals() as check,
+                TableFile(arguments.output, schema, function, **how, parts=parts) as output,
+            ):
+                for batch in _ahead(batches):
+                    check()
+                    rows += batch.size
+                    bad += batch.bad
+                    if most is not None:
+                        most.check(bad)
+                    output.write(batch.data)
+                    if parts is not None and parts.is_due:
+                        output.end_part(batch.place, rows, bad)
+                if most is not None:
+                    most.check(bad, rows)
+                if parts is not None and not parts.is_whole:
+                    output.end_part(None, rows, bad)
     except TooMany:
         complain("", f"{_told(bad, rows, noun)}, expected at most {most}; nothing is written")
         return 1
     if arguments.json:
         counts = {"output": arguments.output, "rows": rows, "bad": bad}
+        if parts is not None:
+            counts["kept"] = kept
         print(json.dumps({"schema": _WRITTEN_SCHEMA} | counts))
     fails = bad > 0 and most is None
     if bad:
@@ -209,12 +225,34 @@ def _ahead(batches: Iterable[Rows]) -> Iterator[Rows]:
         wait([coming], _SECONDS)
 
 
-def shows_progress() -> bool:
-    """Return whether a progress bar is visible; it needs rich and a terminal."""
-    return sys.stderr.isatty() and find_spec("rich") is not None
+def add_progress(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--progress",
+        choices=("auto", "bar", "json", "none"),
+        default="auto",
+        help="how progress is shown on standard error: a bar, on a terminal with rich; json, a line"
+        " about once a second and at the end; or none. auto is a bar where nothing else needs the"
+        " terminal (default: auto)",
+    )
 
 
-def progress_bar(
-    wanted: bool, title: str, total: int | None, unit: Literal["files", "bytes"]
-) -> Any:
-    return progress.show(wanted and shows_progress(), title, total, unit, "fnabi")
+def refuse_progress(arguments: argparse.Namespace, where: str) -> None:
+    """Refuse ``--progress`` where it has no effect."""
+    if arguments.progress != "auto":
+        arguments.usage(f"--progress is only allowed with {where}")
+
+
+def wanted_progress(arguments: argparse.Namespace, *, shown: bool = False) -> Wanted:
+    """Return what shows the progress.
+
+    Args:
+        arguments: The arguments of `add_progress`.
+        shown: Whether results appear on standard output while the work goes on.
+
+    """
+    if arguments.progress == "json":
+        return write_json
+    if arguments.progress == "bar":
+        return True
+    is_free = sys.stderr.isatty() and not (shown and sys.stdout.isatty())
+    return arguments.progress == "auto" and is_free and find_spec("rich") is not None

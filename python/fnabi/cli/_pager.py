@@ -6,23 +6,25 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    import subprocess
 
 _ESCAPES = re.compile(r"\x1b\[[\d;]*m")
 
 
 @contextmanager
-def paged(wanted: bool) -> Iterator[None]:
+def paged() -> Iterator[None]:
     """Send what the block prints to a pager if it does not fit on the terminal.
 
     The program is that of the variable PAGER, or else `less`. The terminal gets the output
     itself if the variable is empty or names `cat`, or if there is no such program.
     """
-    command = _command() if wanted and sys.stdout.isatty() else []
+    command = _command()
     if not command:
         yield
         return
@@ -73,6 +75,8 @@ class _Paged:
         return getattr(self._terminal, name)
 
     def _start(self) -> None:
+        import subprocess  # slow, and most output fits
+
         # as git does: colours, and a screen that keeps its content
         environment = {"LESS": "FRX", "LV": "-c"} | os.environ
         self._pager = subprocess.Popen(

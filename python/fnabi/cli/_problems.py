@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import traceback
 from typing import Any
 
 import fnabi
@@ -55,6 +54,8 @@ def tell_unknown(problem: Exception | KeyboardInterrupt) -> int:
     drop_output()
     if isinstance(problem, KeyboardInterrupt):
         return 130
+    import traceback  # slow, and this error should not occur
+
     if os.environ.get("FNABI_TRACEBACK", "0") not in ("", "0"):
         text = "".join(traceback.format_exception(problem))
         sys.stderr.write(plain(hidden_urls(text)))

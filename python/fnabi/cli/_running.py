@@ -6,10 +6,10 @@ import argparse
 import io
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from fnabi._base import files
 from fnabi.cli._ending import Ended, leave
-from fnabi.cli._pager import paged
 from fnabi.cli._problems import tell
 from fnabi.cli._streams import drop_output
 from fnabi.cli.verbs import Verb
@@ -28,7 +28,7 @@ def run(
             stream.reconfigure(errors="backslashreplace")
     files.before_mapping = _Mapped(verb.bad_input)
     try:
-        with paged(verb.has_pager and not arguments.no_pager):
+        with _paged(verb.has_pager and not arguments.no_pager):
             status = work(arguments)
         print(end="", flush=True)
     except FnabiError as problem:
@@ -43,6 +43,15 @@ def run(
         drop_output()
         return leave(end.status)
     return status
+
+
+def _paged(wanted: bool) -> AbstractContextManager[None]:
+    """Return the context in which long output on a terminal goes through a pager."""
+    if not wanted or not sys.stdout.isatty():
+        return nullcontext()
+    from fnabi.cli._pager import paged  # slow
+
+    return paged()
 
 
 class _Mapped:

@@ -9,11 +9,13 @@ import sys
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:
-    from typing import NoReturn, TextIO
+    from typing import Any, NoReturn, TextIO
 
 
 class _Closed(io.FileIO):
     """Standard input or output that was closed before the command began."""
+
+    dropped = False
 
     def readinto(self, buffer: object) -> NoReturn:
         """Raise OSError."""
@@ -23,8 +25,10 @@ class _Closed(io.FileIO):
         """Raise OSError."""
         self.readinto(None)
 
-    def write(self, data: object) -> NoReturn:
-        """Raise OSError."""
+    def write(self, data: Any) -> int:
+        """Raise OSError, unless the output is dropped: what it still holds is written at exit."""
+        if self.dropped:
+            return len(data)
         raise OSError(errno.EBADF, "standard output is closed")
 
 
@@ -71,5 +75,8 @@ def drop_errors() -> None:
 def _dropped(stream: TextIO) -> TextIO:
     """Connect a stream, and what it still holds, with the null device."""
     number = stream.fileno()
+    raw = getattr(getattr(stream, "buffer", None), "raw", None)
+    if isinstance(raw, _Closed):
+        raw.dropped = True
     os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     return os.fdopen(number, "w", closefd=False)

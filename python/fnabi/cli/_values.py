@@ -1,4 +1,4 @@
-"""Decoded values for JSON."""
+"""Decoded values and findings, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import Any
 
 import msgspec
 
+from fnabi._base.text import one_line
 from fnabi.abi import cconv, declaration, sip
 from fnabi.abi.signature import Component, ComponentType
 from fnabi.errors import FormatError
 from fnabi.types import DType, Named, Signature
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
+if TYPE_CHECKING:
+    from fnabi import vmfb
 
 
 def fields(record: msgspec.Struct) -> dict[str, Any]:
@@ -27,6 +32,10 @@ def error_json(error: FormatError) -> dict[str, Any]:
         "expected": error.expected,
         "found": error.found,
     }
+
+
+def finding_text(finding: vmfb.Finding) -> str:
+    return one_line(str(finding).removeprefix(f"{finding.severity}: "))
 
 
 _PLAIN = (

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from fnabi import vmfb
-from fnabi._base.files import path_text
-from fnabi._base.progress import show
+from fnabi._base.files import Found, path_text
+from fnabi._base.progress import Wanted, show
 from fnabi.compat._compare import Comparison, compare_asked
 from fnabi.compat._runtime import Asked, Runtime, asked_releases
 from fnabi.errors import ArgumentValueError, FnabiError, MissingFileError
@@ -46,7 +46,7 @@ def compare_folders(
     new: str | os.PathLike[str],
     *,
     lenient: bool = False,
-    progress: bool = False,
+    progress: Wanted = False,
     runtime: Runtime = None,
     driver: str | None = None,
     machine: str | None = None,
@@ -57,7 +57,8 @@ def compare_folders(
         old: The folder with the modules that callers were written for.
         new: The other folder.
         lenient: As for `vmfb.open`.
-        progress: Whether to show a progress bar on standard error, if that is a terminal.
+        progress: Whether to show a progress bar on standard error, if that is a terminal; or a
+            function that is called with a `Progress` about once a second, and at the end.
         runtime: The releases of IREE's runtime that callers have, as for `compare`.
         driver: As for `compare`.
         machine: As for `compare`.
@@ -77,13 +78,20 @@ def compare_folders(
             raise ArgumentValueError(f"{where}: {argument}: not a folder: {folder}")
     before, after = map(_files, folders)
     files = sorted(before.keys() | after.keys())
-    with show(progress, "diff", len(files), "files", "compare_folders") as advance:
-        for file in files:
+    sizes = [
+        sum(each[file].size or 0 for each in (before, after) if file in each) for file in files
+    ]
+    done = show(progress, "diff", "compare_folders", files=len(files), bytes=sum(sizes))
+    with done as advance:
+        for file, size in zip(files, sizes, strict=True):
             places = file, *map(str, PurePosixPath(file).parents)  # a folder may be unreadable
-            problems = [
-                each[place] for each in (before, after) for place in places if place in each
-            ]
-            problem = next((each for each in problems if each is not None), None)
+            errors = (
+                f"{found.path}: {found.error}"
+                for each in (before, after)
+                for place in places
+                if (found := each.get(place)) is not None and found.error is not None
+            )
+            problem = next(errors, None)
             if problem is not None:
                 yield FileComparison(file, "unreadable", problem=problem)
             elif file not in before:
@@ -92,15 +100,12 @@ def compare_folders(
                 yield _alone(file, folders[0], "incompatible", lenient)
             else:
                 yield _compare(file, folders, lenient, asked)
-            advance(1)
+            advance(1, size)
 
 
-def _files(folder: Path) -> dict[str, str | None]:
-    """Return the files in a folder, each with the reason why it cannot be read, if any."""
-    return {
-        os.path.relpath(found.path, folder): found.error and f"{found.path}: {found.error}"
-        for found in walk(folder, "compare_folders")
-    }
+def _files(folder: Path) -> dict[str, Found]:
+    """Return the files in a folder, and the folders that cannot be read."""
+    return {os.path.relpath(found.path, folder): found for found in walk(folder, "compare_folders")}
 
 
 def _alone(file: str, folder: Path, verdict: FileCompatibility, lenient: bool) -> FileComparison:

@@ -81,7 +81,7 @@ def demands(module: Module) -> bytes:
         FormatError: when the bytecode cannot be read, or a record lacks it.
 
     """
-    return module._decode(lib.fnabi_vmfb_demands, message)
+    return module._message(lib.fnabi_vmfb_demands)
 
 
 def record(module: Module, known: bytes | None = None, demanded: bytes | None = None) -> bytes:
@@ -106,11 +106,9 @@ def record(module: Module, known: bytes | None = None, demanded: bytes | None = 
     for (read, *arguments), name in _READS.items():
         if name == "types" and typed:
             continue
-        if name == "demands" and demanded is not None:
-            parts[name] = demanded
-            continue
         try:
-            parts[name] = module._decode(read, message, *arguments)
+            known_demands = demanded if name == "demands" else None
+            parts[name] = known_demands or module._message(read, *arguments)
         except FormatError as problem:
             told = problem.code, problem.offset, problem.path, problem.reason, problem.expected
             problems[name] = told
@@ -185,6 +183,9 @@ class RecordedModule(Module):
             return answers_to(demanded, driver, machine)
         except FormatError as problem:
             raise _damaged(problem) from problem
+
+    def _message(self, read: Any, *arguments: object) -> bytes:
+        return self._decode(read, message, *arguments)
 
     def _decode(self, read: Any, decoder: core.Decoder[_T], *arguments: object) -> _T:
         message = _message(self._record, _READS.get((read, *arguments), ""))

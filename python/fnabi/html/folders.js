@@ -6,8 +6,8 @@ const counts = VERDICTS.map((verdict) => [verdict, data.files.filter((row) => ro
 
 function fileCell(row) {
   if (row.problem) return h("span.error", row.problem);
-  if (row.verdict === "removed") return h("span.error", "Only the old folder has this file.");
-  if (row.verdict === "added") return h("span.muted", "Only the new folder has this file.");
+  if (row.verdict === "removed") return h("span.error", "Only the old side has this file.");
+  if (row.verdict === "added") return h("span.muted", "Only the new side has this file.");
   return row.changes.length === 0 ? h("span.muted", "no changes") : changesCell(row);
 }
 
@@ -33,7 +33,7 @@ const filesTable = dataTable({
 showPage(
   `${data.verdict}: ${data.file} - fnabi`,
   pageHeader(
-    "Comparison of two folders for callers",
+    "Comparison of many modules for callers",
     h("bdi", data.file),
     verdictBadge(data.verdict),
     counts.map(([verdict, count]) => [titled(verdict), grouped(count)]),

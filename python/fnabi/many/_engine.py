@@ -1,30 +1,38 @@
-"""What the engines share: functions that run on their workers, and checks before those run.
+"""What the engines share: functions that they run, and checks before those run.
 
 `fnabi.ray`, `fnabi.spark` and `fnabi.dask` run `fnabi.arrow.decode` and `scan_group` on their
 workers. Both are pure functions that pickle, so work that is lost with a worker is done again.
+`fnabi.polars` and `fnabi.pandas` run `decode_alone`, and the functions in SQL of `fnabi.duckdb`,
+`fnabi.datafusion` and `fnabi.spark` run `decode_array`.
 """
 
 from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from fnabi._base.files import Options
 from fnabi.errors import ArgumentTypeError, CallError, MissingPackageError, NotFoundError, type_name
 from fnabi.many import arrow
-from fnabi.many.columns._part import AnyAbi, check_abi
+from fnabi.many.columns._part import Abi, AnyAbi, check_abi
 from fnabi.vmfb._scan import Scan
 from fnabi.vmfb._walk import Path, walk
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_Table = TypeVar("_Table")
+
 FILES = 256
 """The number of modules that a worker scans at once."""
+
+TEXT = "text"
+"""The name of the column of a table that has no other."""
 
 
 def missing(package: str, extra: str) -> MissingPackageError:
@@ -35,8 +43,12 @@ def missing(package: str, extra: str) -> MissingPackageError:
 
 _PACKAGES = {
     "ray": "'ray[data]' pyarrow",
-    "spark": "pyspark pandas pyarrow",
+    "spark": "'pyspark>=4.1' pandas pyarrow",
     "dask": "'dask[distributed]' pandas pyarrow",
+    "polars": "polars",
+    "pandas": "pandas pyarrow",
+    "duckdb": "duckdb pyarrow",
+    "datafusion": "datafusion pyarrow",
 }
 """The packages of each extra, for a command line."""
 
@@ -78,15 +90,57 @@ def decoder(
         into=into,
     )
     known = pyarrow.schema([(column, pyarrow.string())]) if schema is None else schema
-    try:
+    with _renamed(function):
         decode(pyarrow.Table.from_batches([], known))
-    except (CallError, NotFoundError) as problem:
-        raise type(problem)(str(problem).replace("arrow.decode", function, 1)) from None
     if not is_text(found := known.field(column).type):
         raise ArgumentTypeError(
             f"{function}: column: {column!r} is {found}, expected strings or binaries"
         )
     return decode
+
+
+@contextmanager
+def _renamed(function: str) -> Iterator[None]:
+    """Let errors of `arrow.decode` name the function that the user has called."""
+    try:
+        yield
+    except (CallError, NotFoundError) as problem:
+        raise type(problem)(str(problem).replace("arrow.decode", function, 1)) from None
+
+
+def decode_alone(function: str, table: _Table, abi: Abi, into: str | None = None) -> _Table:
+    """Decode a table whose only column is `TEXT`, to one of the columns of `arrow.decode` alone.
+
+    Args:
+        function: The function that an error names.
+        table: As for `arrow.decode`.
+        abi: The ABI of the texts.
+        into: As for `arrow.decode`.
+
+    """
+    with _renamed(function):
+        return arrow.decode(table, TEXT, abi, drop=True, into=into)
+
+
+def decode_array(texts: pa.Array | pa.ChunkedArray, abi: Abi) -> Any:
+    """Decode an array to an array of structs of the columns of `arrow.decode`, for a query in SQL.
+
+    A struct is null where the text is.
+    """
+    import pyarrow
+
+    made = pyarrow.table if isinstance(texts, pyarrow.ChunkedArray) else pyarrow.record_batch
+    table = made([texts], names=[TEXT])
+    return decode_alone(f"fnabi_decode_{abi}", table, abi, into="decoded").column(0)
+
+
+def _function(abi: Abi) -> Callable[[Any], Any]:
+    return lambda texts: decode_array(texts, abi)  # engines would read annotations as types
+
+
+FUNCTIONS = {f"fnabi_decode_{abi}": _function(abi) for abi in get_args(Abi)}
+"""The functions in SQL by their names, which live as long as the process: DuckDB keeps none alive
+once the connection that added it is gone."""
 
 
 def is_text(type: pa.DataType) -> bool:

@@ -338,7 +338,13 @@ class _Pandas(_Frame):
 
 class _Polars(_Frame):
     def pick(self, names: list[str], where: str) -> Any:
-        return self._frame.select([name for name in names if name in self.names])
+        found = self._frame.select([name for name in names if name in self.names])
+        for name, type in found.schema.items():
+            if type == sys.modules["polars"].Object:  # Arrow data has their addresses
+                raise ArgumentTypeError(
+                    f"{where}: {name!r} has Python objects, expected values of a type of Arrow"
+                )
+        return found
 
     def put(self, columns: Batches, dropped: list[str]) -> Any:
         added = sys.modules["polars"].DataFrame(_whole(columns))

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 import msgspec
 
@@ -21,31 +19,17 @@ from fnabi._base.files import path_text
 from fnabi.compat import (
     Change,
     ChangeKind,
-    Comparison,
     FileComparison,
-    FileCompatibility,
     Releases,
     Severity,
 )
-from fnabi.compat._compare import compare_asked
-from fnabi.compat._record import RecordedModule
-from fnabi.compat._runtime import Asked, Runtime, asked_releases
-from fnabi.errors import FnabiError
-from fnabi.many.catalog import ROOTS, Catalog
+from fnabi.compat._runtime import Runtime, asked_releases
+from fnabi.many.catalog import Catalog
+from fnabi.many.catalog._compare import compare_sides, side_of
 
 __all__ = ["Cause", "Occurrence", "compare_catalogs", "group"]
 
 _SEVERITIES: tuple[Severity, ...] = ("breaking", "unknown", "widening", "notice")
-_KEPT = 4096
-"""The number of comparisons that are kept, since many files may be equal."""
-
-
-class _Entry(msgspec.Struct, frozen=True):
-    """A file of a catalog."""
-
-    file: str
-    digest: bytes | None
-    error: str | None
 
 
 class Occurrence(msgspec.Struct, frozen=True):
@@ -132,99 +116,12 @@ def compare_catalogs(
     own = [not isinstance(each, Catalog) for each in (old, new)]
     catalogs = [each if isinstance(each, Catalog) else Catalog(each) for each in (old, new)]
     try:
-        yield from _compare(catalogs[0], catalogs[1], asked)
+        old_side, new_side = (side_of(each._rows) for each in catalogs)
+        yield from compare_sides(old_side, new_side, asked)
     finally:
         for catalog, close in zip(catalogs, own, strict=True):
             if close:
                 catalog.close()
-
-
-def _compare(old: Catalog, new: Catalog, asked: Asked) -> Iterator[FileComparison]:
-    before, after = _entries(old), _entries(new)
-    made: OrderedDict[tuple[bytes | None, bytes | None], Comparison] = OrderedDict()
-    names = iter(sorted(before.keys() | after.keys()))
-    while chunk := list(islice(names, 1000)):
-        differing = [
-            name
-            for name in chunk
-            if name in before and name in after and before[name].digest != after[name].digest
-        ]
-        records = [
-            _records(catalog, [entries[name].file for name in differing])
-            for catalog, entries in ((old, before), (new, after))
-        ]
-        for name in chunk:
-            if name not in before:
-                yield _alone(name, after[name], "added")
-            elif name not in after:
-                yield _alone(name, before[name], "incompatible")
-            else:
-                yield _compare_files(name, before[name], after[name], records, made, asked)
-
-
-def _alone(name: str, entry: _Entry, verdict: FileCompatibility) -> FileComparison:
-    """Return the comparison of a file that only one catalog has."""
-    if entry.error is not None:
-        return FileComparison(name, "unreadable", problem=f"{entry.file}: {entry.error}")
-    return FileComparison(name, verdict)
-
-
-def _compare_files(
-    name: str,
-    before: _Entry,
-    after: _Entry,
-    records: list[dict[str, bytes | None]],
-    made: OrderedDict[tuple[bytes | None, bytes | None], Comparison],
-    asked: Asked,
-) -> FileComparison:
-    for entry in before, after:
-        if entry.error is not None:
-            return FileComparison(name, "unreadable", problem=f"{entry.file}: {entry.error}")
-    if before.digest == after.digest:
-        return FileComparison(name, "compatible", Comparison(()))
-    pair = before.digest, after.digest
-    if pair not in made:
-        try:
-            modules = [
-                RecordedModule(each[entry.file])
-                for each, entry in zip(records, (before, after), strict=True)
-            ]
-            made[pair] = compare_asked(modules[0], modules[1], asked)
-        except FnabiError as problem:
-            return FileComparison(name, "unreadable", problem=str(problem).partition("\n")[0])
-        if len(made) > _KEPT:
-            made.popitem(last=False)
-    found = made[pair]
-    return FileComparison(name, found.verdict, found)
-
-
-def _entries(catalog: Catalog) -> dict[str, _Entry]:
-    """Return the files of a catalog by their names, which are relative to its paths."""
-    rows = catalog._rows(ROOTS)
-    roots = sorted((root for (root,) in rows), key=len, reverse=True)
-    found: dict[str, _Entry] = {}
-    for file, digest, error in catalog._rows("SELECT file, digest, error FROM files ORDER BY file"):
-        if digest is None and error is None:
-            error = "damaged catalog: no digest of the module"
-        name = _relative(file, roots)
-        found[file if name in found else name] = _Entry(file, digest, error)
-    return found
-
-
-def _relative(file: str, roots: list[str]) -> str:
-    for root in roots:
-        if file == root:
-            return os.path.basename(file)
-        if file.startswith(f"{root.rstrip('/')}/"):
-            return file[len(root.rstrip("/")) + 1 :]
-    return file
-
-
-def _records(catalog: Catalog, files: list[str]) -> dict[str, bytes | None]:
-    if not files:
-        return {}
-    query = "SELECT file, record FROM files WHERE list_contains($files, file)"
-    return dict(catalog._rows(query, files=files))
 
 
 def group(comparisons: Iterable[FileComparison]) -> list[Cause]:

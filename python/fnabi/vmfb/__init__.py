@@ -24,12 +24,13 @@ import msgspec
 
 from fnabi._base import core
 from fnabi._base.files import MappedFile, Options, path_text, read_or_map
+from fnabi._base.progress import Wanted
 from fnabi._base.url import is_remote
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, FormatError
 from fnabi.types import decoder
 from fnabi.vmfb import rodata
-from fnabi.vmfb._bytes import ModuleBytes, current, decode
+from fnabi.vmfb._bytes import ModuleBytes, current, decode, message
 from fnabi.vmfb._export import Export, Exports, Source, decode_exports
 from fnabi.vmfb._function import VmFunction
 from fnabi.vmfb._infer import Proofs, contradictions
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
     from fnabi.vmfb._scan import Scan
     from fnabi.vmfb._walk import Path
     from fnabi.vmfb.debug import Database
-    from fnabi.vmfb.needs import Executable, Needs, Parameter, Target, Transients
+    from fnabi.vmfb.needs import Executable, Needs, Parameter, Rows, Target, Transients
 
 __all__ = [
     "Attributes",
@@ -139,6 +140,7 @@ class Module:
     _lenient = False
     _mapped: MappedFile | None = None
     _remote: RemoteFile | None = None
+    _whole: Any = None
     _exports: Exports | None = None
     _kept: ModuleBytes | None = None
 
@@ -309,22 +311,46 @@ class Module:
         return self._field(_DEBUG, decoder)
 
     @cached_property
-    def _needs(self) -> Needs:
+    def _need_rows(self) -> tuple[Rows, tuple[RodataSegment, ...]]:
+        """What the bytecode needs, and the segments that were requested to know that."""
         from fnabi.vmfb import needs
 
         rows = self._decode(lib.fnabi_vmfb_needs, needs.rows)
-        if self._remote is not None and rows.missing:
-            segments = [self.rodata[index] for index in rows.missing]
-            segments = [each for each in segments if each.is_inside]
-            parts = self._remote.read([(each.offset, each.size) for each in segments])
-            given = core.pack([*zip((s.index for s in segments), parts, strict=True)])
-            rows = self._decode(lib.fnabi_vmfb_needs_with, needs.rows, given, len(given))
+        if self._remote is None or not rows.missing:
+            return rows, ()
+        segments = [self.rodata[index] for index in rows.missing]
+        segments = [each for each in segments if each.is_inside]
+        parts = self._remote.read([(each.offset, each.size) for each in segments])
+        given = core.pack([*zip((s.index for s in segments), parts, strict=True)])
+        rows = self._decode(lib.fnabi_vmfb_needs_with, needs.rows, given, len(given))
+        return rows, tuple(segments)
+
+    @cached_property
+    def _needs(self) -> Needs:
+        from fnabi.vmfb import needs
 
         def functions(data: memoryview) -> Exports:
             with type(self)(data, "vmfb.from_buffer", True) as inner:
                 return inner.exports
 
-        return needs.needs_of(rows, self.rodata, functions)
+        return needs.needs_of(self._need_rows[0], self.rodata, functions)
+
+    def _placed(self) -> Any:
+        """Return the bytes for what looks beyond the FlatBuffer, such as who loads the module.
+
+        Of a remote file these are its executables, and what they are named by; the rest is zero.
+        """
+        source, remote = self._source(), self._remote
+        if remote is None or remote.is_whole or self._whole is not None:
+            return source if self._whole is None else self._whole
+        segments: set[RodataSegment] = set()
+        with suppress(FormatError):  # of code that cannot be read, which needs nothing
+            rows, named = self._need_rows
+            numbers = {each.segment for each in rows.creations if each.segment is not None}
+            some = (self.rodata[each] for each in numbers if each < len(self.rodata))
+            segments = {*named, *(each for each in some if each.is_inside)}
+        self._whole = remote.placed((each.offset, each.data) for each in segments)
+        return self._whole
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -402,7 +428,11 @@ class Module:
 
     def _answers(self, driver: str | None = None, machine: str | None = None) -> Answers:
         """Return what all releases answer."""
-        return self._decode(lib.fnabi_vmfb_runs_on, answers, *asked(driver, machine))
+        return decode(self._placed(), lib.fnabi_vmfb_runs_on, answers, *asked(driver, machine))
+
+    def _message(self, read: Any, *arguments: object) -> bytes:
+        """Return what a function of the core reads of the module, as its message."""
+        return decode(self._placed(), read, message, *arguments)
 
     def check(self) -> tuple[Finding, ...]:
         """Check the module beyond its structure.
@@ -482,7 +512,7 @@ class Module:
 
     def close(self) -> None:
         """Release the file or buffer, which is freed when nothing else uses it."""
-        self._view = self._mapped = self._remote = None
+        self._view = self._mapped = self._remote = self._whole = None
         if self._kept is not None:
             self._kept.close()
 
@@ -576,12 +606,16 @@ def open(
     if is_remote(path):
         from fnabi.vmfb._remote import open_file
 
-        remote = open_file(path, storage_options, "vmfb.open")
-        module = _opened(remote.data, remote.url, lenient, None)
-        module._remote = remote
-        return module
+        return open_remote(open_file(path, storage_options, "vmfb.open"), lenient)
     data, mapped = read_or_map(path)
     return _opened(data, path, lenient, mapped)
+
+
+def open_remote(remote: RemoteFile, lenient: bool) -> Module:
+    """Open a module of which the FlatBuffer has been read from a store, as `open` does."""
+    module = _opened(remote.data, remote.url, lenient, None)
+    module._remote = remote
+    return module
 
 
 def _opened(
@@ -668,7 +702,7 @@ def scan(
     *,
     lenient: bool = False,
     threads: int = 1,
-    progress: bool = False,
+    progress: Wanted = False,
     storage_options: Options = None,
 ) -> Scan:
     """Return the exports of many modules as one table, which is read as it is consumed.
@@ -683,7 +717,8 @@ def scan(
             such as ``gs://bucket/**/*.vmfb``, and is read through fsspec.
         lenient: As for `open`.
         threads: The number of threads that read and decode.
-        progress: Whether to show a progress bar on standard error, if that is a terminal.
+        progress: Whether to show a progress bar on standard error, if that is a terminal; or a
+            function that is called with a `Progress` about once a second, and at the end.
         storage_options: Arguments of the file systems of fsspec for URLs.
 
     Raises:

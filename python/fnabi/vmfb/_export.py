@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, overload
 
 import msgspec
 
@@ -33,8 +33,12 @@ Source: TypeAlias = Literal["iree.abi", "iree.abi.declaration", "f", "bytecode",
 """What a signature can be read from, the best first."""
 
 
+_Code: TypeAlias = Annotated[int, msgspec.Meta(ge=1, lt=lib.FNABI_CODE_COUNT)]
+"""A ``fnabi_code``; a damaged record may have any number."""
+
+
 class _Problem(Record, frozen=True):
-    code: int
+    code: _Code
     offset: int
     expected: str | None
     path: str

@@ -261,17 +261,17 @@ class OciStore(HttpStore):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         return {"type": "directory"}
 
-    async def find(self, *, status: bool) -> dict[str, Any]:
+    async def find(self, *, status: bool, suffix: str) -> dict[str, Any]:
         """List the files of the path, as `Store.find` does."""
         at = self.place(self.path)
         if not {*at.reference, *at.file} & {*self.wildcards}:
-            if not status and at.file.endswith(".vmfb"):
+            if not status and at.file.endswith(suffix):
                 return {self.path: {}}
             info = await self.info(self.path)
             if info["type"] == "file":
                 return {self.path: info}
-            at = at._replace(file=f"{at.file.rstrip('/')}/**/*.vmfb".lstrip("/"))
-        return await self._find(at if at.file else at._replace(file="**/*.vmfb"))
+            at = at._replace(file=f"{at.file.rstrip('/')}/**/*{suffix}".lstrip("/"))
+        return await self._find(at if at.file else at._replace(file=f"**/*{suffix}"))
 
     async def _find(self, at: _Place) -> dict[str, Any]:
         """List the manifests of a pattern, which each have all of their files."""

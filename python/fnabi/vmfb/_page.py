@@ -92,7 +92,7 @@ class PageStore(HttpStore):
         """Return the URL of what was listed, which is its name."""
         return path
 
-    async def find(self, *, status: bool) -> dict[str, Any]:
+    async def find(self, *, status: bool, suffix: str) -> dict[str, Any]:
         """List the files of a pattern; what is none is a file, since a page could be any."""
         if set(self.path) & {*self.wildcards}:
             return await self._matching(self.path)

@@ -6,8 +6,10 @@ Requests run concurrently; see `Store`. An object that changes between them is a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import mmap
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from io import SEEK_SET, RawIOBase
 from typing import Any
 
 from fnabi._base import core
@@ -35,11 +37,17 @@ from fnabi.vmfb._store import (
 _HEAD = 1 << 16
 """The size in bytes of the first range, which is all that most modules need."""
 
+_KEPT_MOST = 1 << 17
+"""The most bytes of further ranges that are kept of a module."""
+
 _LISTING_SECONDS = 600.0
 """How long the listing of a folder may take."""
 
 _METADATA_MOST = 1 << 28
 """The most bytes of metadata that are read; a damaged file may claim any number."""
+
+_RANGE = 1 << 22
+"""The most bytes of a stream that one request is for, which ends after a minute."""
 
 _LARGE = 1 << 23
 """The size in bytes of metadata that are read for one module at a time."""
@@ -115,8 +123,12 @@ class RemoteFile:
         url: Its URL, without secrets.
         data: Its first bytes, with the whole FlatBuffer.
         size: The size of the file in bytes.
+        kept: The small ranges that were read, for who reads them twice in a short time; None to
+            keep none, so that a change of the file is noticed.
 
     """
+
+    kept: dict[tuple[int, int], bytes] | None = None
 
     def __init__(self, url: str, store: Store, path: str, data: bytes, version: Version) -> None:
         assert version.size is not None
@@ -127,6 +139,11 @@ class RemoteFile:
         self._store = store
         self._path = path
         self._version = version
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it has been read."""
+        return len(self.data) >= self.size
 
     def read(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """Read ranges of offset and size.
@@ -143,21 +160,52 @@ class RemoteFile:
                 problem.file = self.url
                 raise problem
         store, version = self._store, self._version
+        missing = [each for each in ranges if self._part(*each) is None]
 
         async def read_all() -> list[tuple[bytes, Version]]:
             reads = (
-                store.read(self._path, offset, offset + size, version) for offset, size in ranges
+                store.read(self._path, offset, offset + size, version) for offset, size in missing
             )
             parts = await asyncio.gather(*reads)
             await store.check(self._path, version)
             return parts
 
-        if not any(size for _, size in ranges):
-            return [b""] * len(ranges)
+        parts: dict[tuple[int, int], bytes] = {}
+        if missing:
+            try:
+                parts = dict(zip(missing, (data for data, _ in store.run(read_all)), strict=True))
+            except Exception as problem:
+                raise store.error(problem, self._full) from None
+        found = [parts.get(each) or self._part(*each) or b"" for each in ranges]
+        kept = self.kept
+        if kept is not None and sum(map(len, [*kept.values(), *parts.values()])) <= _KEPT_MOST:
+            kept |= parts
+        return found
+
+    def placed(self, parts: Iterable[tuple[int, memoryview]]) -> Any:
+        """Return the bytes of the file as far as they are known, at their places; others are zero.
+
+        Args:
+            parts: What was read after the first bytes, with its offsets.
+
+        """
         try:
-            return [data for data, _ in store.run(read_all)]
-        except Exception as problem:
-            raise store.error(problem, self._full) from None
+            whole = mmap.mmap(-1, self.size)  # pages that nobody writes to take no memory
+        except (OSError, OverflowError, ValueError):  # the file claims to be too large
+            return self.data[: lib.fnabi_vmfb_extent(self.data, len(self.data))]
+        whole[: len(self.data)] = self.data
+        for offset, data in parts:
+            whole[offset : offset + len(data)] = data
+        return core.view(whole, "vmfb.open")
+
+    def _part(self, offset: int, size: int) -> bytes | None:
+        """Return a range of what has been read, None if it is not in it."""
+        if offset + size <= len(self.data) or not size:
+            return self.data[offset : offset + size]
+        for (start, length), data in (self.kept or {}).items():
+            if start <= offset and offset + size <= start + length:
+                return data[offset - start : offset - start + size]
+        return None
 
 
 async def _load(store: Store, path: str, version: Version, large: bool) -> tuple[Any, ...]:
@@ -258,11 +306,71 @@ def open_file(url: str, options: Options, function: str) -> RemoteFile:
     raise found
 
 
+class RemoteStream(RawIOBase):
+    """An object in a remote store as a file, which is read in ranges. A change of it is an error.
+
+    Args:
+        found: The object.
+        options: As for `find`.
+        function: The function that an error names.
+
+    Raises:
+        CallError: when fsspec, or its package for the protocol, is not installed.
+        OSError: when the object cannot be read; also while it is read.
+
+    """
+
+    def __init__(self, found: Found, options: Options, function: str) -> None:
+        self._url = full_of(found.path)
+        self._store = open_store(found.path, options, function, {})
+        self._at = 0
+        self._version = Version(found.size, found.mtime_ns, found.etag)
+        if self._version.size is None:
+            self._version = self._run(lambda: self._store.version(self._store.path))
+
+    def _run(self, work: Callable[[], Awaitable[Any]]) -> Any:
+        try:
+            return self._store.run(work)
+        except Exception as problem:
+            raise self._store.error(problem, self._url) from None
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        """Set the position of the next range."""
+        assert self._version.size is not None
+        self._at = offset + (0, self._at, self._version.size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        """Return the position of the next range."""
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        """Read a range; at the end, check that it is still the same object."""
+        start, end = self._at, self._at + min(len(buffer), _RANGE)
+        if start >= (self._version.size or 0):
+            self._run(lambda: self._store.check(self._store.path, self._version))
+            return 0
+        data, _ = self._run(lambda: self._store.read(self._store.path, start, end, self._version))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
 # ---------------------------------------------------------------------------------------- listing
 
 
-def find(url: str, options: Options, function: str, *, status: bool = True) -> Iterator[Found]:
-    """Yield the files of a URL, which may be a pattern, or a folder of modules.
+def find(
+    url: str, options: Options, function: str, *, status: bool = True, suffix: str = ".vmfb"
+) -> Iterator[Found]:
+    """Yield the files of a URL, which may be a pattern, or a folder.
 
     A pattern has ``*``, ``**``, ``[...]``, and except with HTTP also ``?``. What cannot be listed
     is yielded with an error.
@@ -272,6 +380,7 @@ def find(url: str, options: Options, function: str, *, status: bool = True) -> I
         options: Arguments of the fsspec file system.
         function: The function that an error names.
         status: Whether to ask HTTP servers for the size, time and etag of each file.
+        suffix: What the names of files in a folder end in.
 
     Raises:
         CallError: when fsspec, or its package for the protocol, is not installed.
@@ -286,10 +395,11 @@ def find(url: str, options: Options, function: str, *, status: bool = True) -> I
 
     try:
         store.fs.invalidate_cache()
-        infos = sorted(store.run(lambda: store.find(status=status), _LISTING_SECONDS).items())
+        listed = store.run(lambda: store.find(status=status, suffix=suffix), _LISTING_SECONDS)
     except Exception as problem:
         yield Found(url, error=store.text_of(problem, url), is_folder=True)
         return
+    infos = sorted(listed.items())
     for first in range(0, len(infos), 8 * REQUESTS):
         some = [
             (name, info if isinstance(info, Exception) else version_of(info))

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import groupby, islice
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,7 +26,7 @@ import msgspec
 from fnabi._base import core
 from fnabi._base.capsule import Plain, check_memory, export_array, export_schema, export_stream
 from fnabi._base.files import Found, Options, reason
-from fnabi._base.progress import show
+from fnabi._base.progress import Advance, Wanted, check_wanted, show
 from fnabi._base.text import one_line
 from fnabi._base.url import is_remote, public
 from fnabi._fnabi import ffi, lib
@@ -254,10 +255,11 @@ class Scan:
         *,
         lenient: bool = False,
         threads: int = 1,
-        progress: bool = False,
+        progress: Wanted = False,
         storage_options: Options = None,
     ) -> None:
         core.check_positive("vmfb.scan", "threads", threads)
+        check_wanted(progress, "vmfb.scan")
         if isinstance(paths, (str, os.PathLike)):
             paths = (paths,)
         try:
@@ -274,6 +276,8 @@ class Scan:
         self._threads = threads
         self._progress = progress
         self._options = storage_options
+        self._opened: Mapping[str, RemoteFile] = {}
+        """Files of stores that are open already, by their names."""
         self.empty: list[str] = []
 
     def _take_paths(self) -> Iterable[Path | Found]:
@@ -288,13 +292,19 @@ class Scan:
 
     def __iter__(self) -> Iterator[ScanBatch]:
         paths = self._take_paths()
-        total = None
+        count = size = None
         if self._progress and not self._once:
-            total = sum(1 for _ in self._walk(paths))
+            count, size = _counted(self._walk(paths))
         files = self._walk(paths)
         chunks = iter(lambda: list(islice(files, _FILES)), [])
-        with show(self._progress, "scan", total, "files", "vmfb.scan") as advance:
-            yield from self._run(chunks, advance)
+        with show(self._progress, "scan", "vmfb.scan", files=count, bytes=size) as advance:
+            yield from self._run(chunks, self._advanced(advance))
+
+    def _advanced(self, advance: Advance) -> Callable[[list[Found]], None]:
+        """Return a function to call with files that are done."""
+        if not self._progress:  # for which the sizes are not asked for
+            return lambda files: None
+        return lambda files: advance(*_counted(files))
 
     def _walk(self, paths: Iterable[Path | Found]) -> Iterator[Found]:
         self.empty = []
@@ -304,28 +314,28 @@ class Scan:
         yield from found
 
     def _run(
-        self, chunks: Iterable[list[Found]], advance: Callable[[int], None]
+        self, chunks: Iterable[list[Found]], advance: Callable[[list[Found]], None]
     ) -> Iterator[ScanBatch]:
         stop = Event()
-        given = self._lenient, self._options, stop
+        given = self._lenient, self._options, stop, self._opened
         if self._threads == 1:
             for chunk in chunks:
                 yield from _Batches(*given).of(chunk)
-                advance(len(chunk))
+                advance(chunk)
             return
-        running: deque[tuple[int, Future[list[ScanBatch]]]] = deque()
+        running: deque[tuple[list[Found], Future[list[ScanBatch]]]] = deque()
         pool = ThreadPoolExecutor(self._threads, "fnabi-scan")
         try:
             for chunk in chunks:
                 done = pool.submit(lambda files: [*_Batches(*given).of(files)], chunk)
-                running.append((len(chunk), done))
+                running.append((chunk, done))
                 if len(running) > self._threads:
-                    count, oldest = running.popleft()
+                    chunk, oldest = running.popleft()
                     yield from oldest.result()
-                    advance(count)
-            for count, each in running:
+                    advance(chunk)
+            for chunk, each in running:
                 yield from each.result()
-                advance(count)
+                advance(chunk)
         finally:  # when interrupted, without waiting: each thread ends with what it is reading
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -375,6 +385,22 @@ class Scan:
         return title(self)
 
 
+def _counted(files: Iterable[Found]) -> tuple[int, int | None]:
+    """Return the number of files, and of their bytes, if the size of each is known."""
+    count, size = 0, 0
+    is_known = True
+    for file in files:
+        count += 1
+        if file.size is not None:
+            size += file.size
+        elif is_remote(file.path):
+            is_known = False
+        elif file.error is None:
+            with suppress(OSError):
+                size += os.stat(file.path).st_size
+    return count, size if is_known else None
+
+
 def _schema() -> object:
     return export_schema(lib.fnabi_scan_schema)
 
@@ -386,11 +412,14 @@ def _kind(file: Found) -> str:
 class _Batches:
     """Batches that are filled from one chunk of files."""
 
-    def __init__(self, lenient: bool, options: Options, stop: Event) -> None:
+    def __init__(
+        self, lenient: bool, options: Options, stop: Event, opened: Mapping[str, RemoteFile]
+    ) -> None:
         self._batch = ScanBatch()
         self._lenient = lenient
         self._options = options
         self._stop = stop
+        self._opened = opened
 
     def of(self, chunk: list[Found]) -> Iterator[ScanBatch]:
         for kind, group in groupby(chunk, key=_kind):
@@ -438,7 +467,10 @@ class _Batches:
     def _take_remote(self, files: list[Found]) -> Iterator[ScanBatch]:
         from fnabi.vmfb import _remote as remote
 
-        opened = remote.open_files(files, self._options, "vmfb.scan")
+        more = [file for file in files if file.path not in self._opened]
+        loaded = iter(remote.open_files(more, self._options, "vmfb.scan"))
+        opened = [self._opened.get(file.path) or next(loaded) for file in files]
+        del loaded
         for index, file in enumerate(files):
             if self._stop.is_set():
                 return

@@ -202,11 +202,12 @@ class Store:
         infos = await self.request(self.call("ls", folder, detail=True))
         return {info["name"]: info for info in infos}
 
-    async def find(self, *, status: bool) -> dict[str, Any]:
-        """List the files of the path, which may be a pattern, or a folder of modules.
+    async def find(self, *, status: bool, suffix: str) -> dict[str, Any]:
+        """List the files of the path, which may be a pattern, or a folder.
 
         Args:
             status: Whether the version of a file that is named is wanted.
+            suffix: What the names of files in a folder end in.
 
         Returns:
             For each file what `info` has, and for each folder below the first that cannot be
@@ -216,15 +217,15 @@ class Store:
         path = self.path
         if set(path) & {*self.wildcards}:
             return await self._matching(path)
-        if not status and path.endswith(".vmfb"):
+        if not status and path.endswith(suffix):
             return {path: {}}
         info = await self.info(path)
         if info["type"] != "directory":
             return {path: info}
         if self.lists_deeply:
             infos = await self.call("find", path, detail=True)
-            return {name: info for name, info in infos.items() if name.endswith(".vmfb")}
-        return await self._matching(f"{path.rstrip('/')}/**/*.vmfb")
+            return {name: info for name, info in infos.items() if name.endswith(suffix)}
+        return await self._matching(f"{path.rstrip('/')}/**/*{suffix}")
 
     async def _matching(self, pattern: str) -> dict[str, Any]:
         """List the folders of a pattern concurrently, one level after the other.

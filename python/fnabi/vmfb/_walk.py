@@ -16,7 +16,8 @@ from fnabi.errors import ArgumentTypeError, type_name
 Path: TypeAlias = "str | os.PathLike[str]"
 """The name of a file or a directory."""
 
-_SUFFIX = ".vmfb"
+SUFFIX = ".vmfb"
+"""What the names of modules end in."""
 
 
 def walk(
@@ -26,14 +27,15 @@ def walk(
     empty: Callable[[str], object] | None = None,
     options: Options = None,
     status: bool = True,
+    suffix: str = SUFFIX,
 ) -> Iterator[Found]:
     """Yield the files to read, those of a folder in the order of their names.
 
-    In a folder and its subfolders these are the files named ``*.vmfb``. Links to folders are not
-    followed, so links in circles do no harm. Nothing is opened, and nothing raises an OSError:
-    a folder that cannot be read, a FIFO, a device, a socket and a dangling link are yielded with
-    an error. A URL such as ``s3://bucket/folder`` is listed by the file system of fsspec for its
-    protocol, and may be a pattern: ``s3://bucket/**/*.vmfb``.
+    In a folder and its subfolders these are the files named ``*.vmfb``, or as wanted. Links to
+    folders are not followed, so links in circles do no harm. Nothing is opened, and nothing raises
+    an OSError: a folder that cannot be read, a FIFO, a device, a socket and a dangling link are
+    yielded with an error. A URL such as ``s3://bucket/folder`` is listed by the file system of
+    fsspec for its protocol, and may be a pattern: ``s3://bucket/**/*.vmfb``.
 
     Args:
         paths: Files, folders and URLs. What has been found before is yielded as it is.
@@ -42,6 +44,7 @@ def walk(
         options: Arguments of the fsspec file systems.
         status: Whether size, time and etag are wanted: without, files of a folder, and of HTTP
             servers, may lack them.
+        suffix: What the names of files in a folder end in.
 
     Raises:
         CallError: when `paths` has something else than paths, or a package for URLs is missing.
@@ -62,9 +65,9 @@ def walk(
         if is_remote(name):
             from fnabi.vmfb import _remote as remote
 
-            files = remote.find(name, options, function, status=status)
+            files = remote.find(name, options, function, status=status, suffix=suffix)
         else:
-            files = _find(name, status)
+            files = _find(name, status, suffix)
         nothing = True
         for found in files:
             nothing = False
@@ -73,19 +76,19 @@ def walk(
             empty(name)
 
 
-def _find(name: str, wanted: bool) -> Iterator[Found]:
+def _find(name: str, wanted: bool, suffix: str) -> Iterator[Found]:
     try:
         status = os.stat(name)
     except (OSError, ValueError) as problem:
         yield _unread(name, problem, is_folder=True)
         return
     if S_ISDIR(status.st_mode):
-        yield from _walk(name, wanted)
+        yield from _walk(name, wanted, suffix)
     else:
         yield _file(name, status)
 
 
-def _walk(folder: str, wanted: bool) -> Iterator[Found]:
+def _walk(folder: str, wanted: bool, suffix: str) -> Iterator[Found]:
     entries, problem = _entries(folder)
     stack = [entries]  # folders may be nested more deeply than calls
     if problem is not None:
@@ -106,7 +109,7 @@ def _walk(folder: str, wanted: bool) -> Iterator[Found]:
                 stack.append(entries)
                 if problem is not None:
                     yield problem
-            elif not entry.name.endswith(_SUFFIX):
+            elif not entry.name.endswith(suffix):
                 continue
             elif not wanted and entry.is_file(follow_symlinks=False):
                 yield Found(entry.path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import Any
 
 from fnabi import types
@@ -130,7 +129,7 @@ def runner_inputs(
             value = "(null)"
         else:
             raise ArgumentValueError(f"runner_inputs: iree-run-module has no notation for {type}")
-        flags.append(f"--input={shlex.quote(value)}")
+        flags.append(f"--input={_quote(value)}")
     return flags
 
 
@@ -153,10 +152,16 @@ def runner_module(path: str) -> tuple[str, str]:
     return f"--module={_quoted(path)}", ""
 
 
+def _quote(text: str) -> str:
+    from shlex import quote  # the command imports this module for its options
+
+    return quote(text)
+
+
 def _quoted(path: str) -> str:
     """Quote a path for a shell, without characters that a terminal would obey."""
     if path.isprintable():
-        return shlex.quote(path)
+        return _quote(path)
     return "".join(map(_escaped, path)).join(("$'", "'"))
 
 
@@ -171,7 +176,7 @@ def runner_function(name: str) -> str | None:
     check_type("example.runner_function: name", name, str)
     if not name or not name.isprintable() or name != name.strip(_STRIPPED):
         return None
-    return f"--function={shlex.quote(name)}"
+    return f"--function={_quote(name)}"
 
 
 _STRIPPED = " \t\n\v\f\r"

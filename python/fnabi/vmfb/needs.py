@@ -252,7 +252,9 @@ class _Failure(Record, frozen=True):
     text: str
 
 
-class _Rows(Record, frozen=True):
+class Rows(Record, frozen=True):
+    """What the core decoded from the bytecode of a module."""
+
     queries: tuple[_Query, ...]
     creations: tuple[_Creation, ...]
     lookups: tuple[_Lookup, ...]
@@ -261,11 +263,11 @@ class _Rows(Record, frozen=True):
     missing: tuple[int, ...]
 
 
-rows = core.Decoder(_Rows)
+rows = core.Decoder(Rows)
 
 
 def needs_of(
-    found: _Rows,
+    found: Rows,
     segments: Sequence[RodataSegment] = (),
     functions: Callable[[memoryview], Iterable[str]] = lambda module: (),
 ) -> Needs:
@@ -306,7 +308,7 @@ def _parameters(accesses: Iterable[_Access]) -> Iterator[Parameter]:
 _NAME = re.compile(r"HAL device `([^`]*)`")
 
 
-def _targets(found: _Rows) -> Iterator[Target]:
+def _targets(found: Rows) -> Iterator[Target]:
     """Return the targets that failure messages name, or else those of the device queries."""
     texts = [each.text for each in found.failures if "not found or unavailable" in each.text]
     targets = dict.fromkeys(

@@ -86,6 +86,8 @@ static struct ArrowSchema* make_schema(input* in, int depth) {
   return s;
 }
 
+static const uint8_t valid[] = {0xA6, 0x59, 0xC3}; /* more bits than rows */
+
 /* Arrays of nulls: a struct, whose columns may be longer than it. */
 static struct ArrowArray* make_array(input* in, int64_t children,
                                      int64_t length, int64_t offset) {
@@ -99,10 +101,19 @@ static struct ArrowArray* make_array(input* in, int64_t children,
                            .children = (struct ArrowArray**)(void*)n->children,
                            .release = release_array,
                            .private_data = n};
-  for (; a->n_children < children; a->n_children++)
-    n->children[a->n_children] =
+  for (; a->n_children < children; a->n_children++) {
+    a->children[a->n_children] =
         make_array(in, 0, length + offset + take(in, 1) % 3, take(in, 1) % 4);
+    node* child = (node*)(void*)a->children[a->n_children];
+    if (child->array.null_count != 0) *child->buffers = valid;
+  }
   return a;
+}
+
+static bool is_valid(const struct ArrowArray* a, int64_t i) {
+  const uint8_t* bits = *a->buffers;
+  i += a->offset;
+  return bits == NULL || (bits[i / 8] >> i % 8 & 1) != 0;
 }
 
 /* ------------------------------------------------------------------ streams */
@@ -232,6 +243,9 @@ static void check_beside(input* in) {
     CHECK(array.children[i]->release != NULL);
     CHECK(array.children[i]->length >= length);
   }
+  const struct ArrowArray* last = at > 0 ? array.children[at - 1] : NULL;
+  for (int64_t i = 0; into && more->n_children > 0 && i < length; i++)
+    CHECK(is_valid(last, i) == is_valid(last->children[0], i));
   array.release(&array);
   schema.release(&schema);
   if (a->array.release != NULL) a->array.release(&a->array);

@@ -340,8 +340,18 @@ static bool try_arrow(fnabi_columns* columns, const struct ArrowSchema* schema,
   more.release(&more);
   if (!good) return false;
   CHECK(table.n_children == 2 * schema->n_children - 1);
+  good = fnabi_columns_array(columns, &more) == 0;
+  if (good) {
+    struct ArrowArray all;
+    good = fnabi_arrow_beside(&table, -2, &more, true, &all) == 0;
+    more.release(&more);
+    if (good) {
+      CHECK(all.n_children == 1 && all.children[0]->length == (int64_t)rows);
+      all.release(&all);
+    }
+  }
   table.release(&table);
-  if (fnabi_columns_array(columns, &more) < 0) return false;
+  if (!good || fnabi_columns_array(columns, &more) < 0) return false;
   int64_t* ends = __real_malloc((rows + 1) * sizeof *ends);
   uint8_t* status = __real_malloc(rows + 1);
   error.code = FNABI_OK;

@@ -105,6 +105,7 @@ VERBS = (
             ("fnabi diff released/ built/", "the modules of two folders, by name"),
             ("fnabi diff --style=markdown released/ built/", "a comment for a pull request"),
             ("fnabi diff --catalog 1.0.duckdb 2.0.duckdb", "all modules, grouped by cause"),
+            ("fnabi diff --catalog models.duckdb --since 7d", "what changed in a week"),
         ),
         status="0 if callers of OLD can use NEW, 1 for a breaking change, 2 for wrong usage, 3 for"
         " bad input, 4 if the modules do not show whether callers can use NEW",
@@ -135,6 +136,7 @@ VERBS = (
             ("fnabi decode --column=sig -o out.parquet in.parquet", "a column of a table"),
             ("fnabi decode --column=sig -o out.jsonl in.csv.gz", "of CSV, which is compressed"),
             ("fnabi decode --max-errors=1% -o out.parquet in.txt", "or nothing is written"),
+            ("fnabi decode --resume -o out.parquet texts/", "many files; goes on after a kill"),
         ),
     ),
     Verb(
@@ -153,6 +155,7 @@ VERBS = (
             ("fnabi catalog update models.duckdb models/", "read what is new or has changed"),
             ("fnabi catalog update models.duckdb", "the same paths again"),
             ("fnabi catalog show models.duckdb", "what is in it"),
+            ("fnabi catalog log models.duckdb main --since 7d", "what happened to functions"),
             ("fnabi catalog sql models.duckdb 'SELECT count(*) FROM functions'", "a query"),
             ("fnabi catalog sql --allow-files m.duckdb \"COPY files TO 'f.csv'\"", "a file"),
         ),
@@ -169,6 +172,7 @@ VERBS = (
             ("fnabi find models/ 'f32[B,T,*] -> f32[B,*]'", "B is the same dim"),
             ("fnabi find models/ '*, int[*], * -> *'", "with a tensor of integers somewhere"),
             ("fnabi find models/ --accepts image.npy", "functions for this array"),
+            ("fnabi find models.duckdb --at 2026-10-01", "what was there then"),
         ),
         status="0 if a function is found, 1 if none is, 2 for wrong usage, 3 for bad input",
         bad_input=3,

@@ -6,23 +6,34 @@ import argparse
 import json
 import os
 from collections import Counter
+from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 import msgspec
 
+from fnabi._base.moment import shown_moment
 from fnabi._base.text import shown_text
 from fnabi._base.url import is_remote, public
-from fnabi.cli._arguments import add_lenient, missing_of
+from fnabi.cli._arguments import add_lenient, add_moment, missing_of
 from fnabi.cli._catalogs import lenient_hint, shown_path
 from fnabi.cli._ending import ended_by_signals
-from fnabi.cli._output import add_processes, add_threads, shows_progress
-from fnabi.cli._screen import Screen, complain, counted, one_line
+from fnabi.cli._output import (
+    add_processes,
+    add_progress,
+    add_threads,
+    refuse_progress,
+    wanted_progress,
+)
+from fnabi.cli._screen import Part, Screen, complain, counted, name_width, one_line, signature
 from fnabi.cli._table import write_table
 from fnabi.errors import CallError, FormatError
-from fnabi.many.catalog import ROOTS, Catalog, Updated
+from fnabi.many.catalog import Catalog, Event, Updated
 from fnabi.many.catalog._plan import Limit, below
+from fnabi.many.catalog._table import ROOTS
 
 _UPDATE_SCHEMA = "fnabi.catalog-update/1"
+_LOG_SCHEMA = "fnabi.catalog-log/1"
 _SHOW_SCHEMA = "fnabi.catalog/1"
 _ROW_SCHEMA = "fnabi.catalog-row/1"
 _BAD_INPUT = 1
@@ -32,9 +43,10 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "action",
         metavar="ACTION",
-        choices=("update", "remove", "show", "sql"),
+        choices=("update", "remove", "show", "log", "sql"),
         help="update: read what is new or has changed; remove: drop paths; show: what is in it;"
-        " sql: run a query over its tables files and functions",
+        " log: when functions appeared, changed, moved and left; sql: run a query over its tables"
+        " files and functions",
     )
     verb.add_argument("file", metavar="CATALOG", help="a DuckDB file")
     verb.add_argument(
@@ -43,7 +55,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         nargs="*",
         default=[],
         help="the modules and folders to update or remove (default for update: those of before);"
-        " remove fails for one that is not in the catalog; for sql the query",
+        " remove fails for one that is not in the catalog; for sql the query, for log a GLOB of"
+        " names of functions",
     )
     verb.add_argument(
         "--allow-files",
@@ -63,9 +76,35 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="with update, also read the weights inside modules and the memory that calls take,"
         " which takes longer (default: as before)",
     )
+    for name, what in (("module", "modules"), ("file", "files")):
+        verb.add_argument(
+            f"--{name}",
+            dest=f"log_{name}",
+            metavar="GLOB",
+            help=f'with log, show functions in {what} of this name; "*" is any text',
+        )
+    add_moment(
+        verb,
+        "--since",
+        "with log, show what happened at this time or later: 2026-10-01, 7d or 12h ago",
+    )
+    add_moment(verb, "--until", "with log, show what happened at this time or earlier")
     add_threads(verb)
     add_processes(verb)
+    add_progress(verb)
     add_lenient(verb)
+
+
+_ONLY = {
+    "max_removed": "update",
+    "memory": "update",
+    "allow_files": "sql",
+    "log_module": "log",
+    "log_file": "log",
+    "since": "log",
+    "until": "log",
+}
+"""The action that each of these options is for."""
 
 
 def _limit(text: str) -> str:
@@ -85,19 +124,23 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("sql needs one query, in quotes")
     if arguments.action == "remove" and not words:
         arguments.usage("PATH is missing")
-    if arguments.max_removed is not None and arguments.action != "update":
-        arguments.usage("--max-removed is only allowed with update")
-    if arguments.memory is not None and arguments.action != "update":
-        arguments.usage("--memory is only allowed with update")
-    if arguments.allow_files and arguments.action != "sql":
-        arguments.usage("--allow-files is only allowed with sql")
-    if arguments.action != "sql":
+    if arguments.action == "log" and len(words) > 1:
+        arguments.usage(f"unexpected argument {words[1]!r}")
+    for name, action in _ONLY.items():
+        if getattr(arguments, name) not in (None, False) and arguments.action != action:
+            option = name.removeprefix("log_").replace("_", "-")
+            arguments.usage(f"--{option} is only allowed with {action}")
+    if arguments.action != "update":
+        refuse_progress(arguments, "update")
+    if arguments.action not in ("sql", "log"):
         arguments.words = [*map(public, words)]
     with Catalog(arguments.file) as catalog:
         if arguments.action == "update":
             return _update(catalog, arguments)
         if arguments.action == "remove":
             return _remove(catalog, arguments)
+        if arguments.action == "log":
+            return _log(catalog, arguments)
         if arguments.action == "sql":
             return _sql(catalog, words[0], arguments.json, arguments.allow_files)
         return _show(catalog, arguments)
@@ -106,16 +149,20 @@ def run(arguments: argparse.Namespace) -> int:
 def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
     if missing_of(_unknown(catalog, arguments.words)):
         return _BAD_INPUT
+    catalog._resumes = _tell_of_resumption
     with ended_by_signals():
         done = catalog.update(
             arguments.words,
             threads=arguments.threads,
             processes=arguments.processes,
             lenient=arguments.lenient,
-            progress=shows_progress(),
+            progress=wanted_progress(arguments),
             max_removed=arguments.max_removed,
             memory=arguments.memory,
         )
+    if done.time is not None and done.time > datetime.now(UTC):
+        shown = shown_moment(done.time)
+        complain("", f"the clock is behind the update before, and this one has the time {shown}")
     if arguments.json:
         print(json.dumps({"schema": _UPDATE_SCHEMA} | msgspec.to_builtins(done)))
         return _tell(catalog, done, arguments.words)
@@ -138,6 +185,11 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
         f" {counted(done.functions, 'function')} in the catalog{hint}"
     )
     return _tell(catalog, done, arguments.words)
+
+
+def _tell_of_resumption(count: int) -> None:
+    verb = "is" if count == 1 else "are"
+    complain("", f"continues an unfinished update: {counted(count, 'file')} {verb} read already")
 
 
 def _unknown(catalog: Catalog, words: list[str]) -> list[str]:
@@ -213,17 +265,33 @@ _COUNTS = {
 }
 
 
+_PAST = (
+    "SELECT (SELECT min(value) FROM catalog WHERE key = 'first')::TIMESTAMP,"
+    " (SELECT max(value) FROM catalog WHERE key = 'updated')::TIMESTAMP,"
+    " (SELECT count(*) FROM past_files), (SELECT count(*) FROM past_functions)"
+)
+
+
 def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     files, functions = (
         catalog._rows(f"SELECT count(*) FROM {table}")[0][0] for table in ("files", "functions")
     )
     paths = _paths(catalog)
     counts = {name: catalog._rows(query) for name, query in _COUNTS.items()}
+    first, updated, *earlier = catalog._rows(
+        _PAST, tuple[datetime | None, datetime | None, int, int]
+    )[0]
     errors = catalog._rows("SELECT file, error FROM files WHERE error IS NOT NULL ORDER BY file")
     stale = catalog._rows("SELECT file, stale FROM files WHERE stale IS NOT NULL ORDER BY file")
     if arguments.json:
         found: dict[str, Any] = {"files": files, "functions": functions, "paths": paths}
         found |= {name: dict(rows) for name, rows in counts.items()}
+        found["history"] = {
+            "first": None if first is None else _utc(first),
+            "updated": None if updated is None else _utc(updated),
+            "files": earlier[0],
+            "functions": earlier[1],
+        }
         found["errors"] = [{"file": file, "error": error} for file, error in errors]
         found["stale"] = [{"file": file, "reason": reason} for file, reason in stale]
         print(json.dumps({"schema": _SHOW_SCHEMA} | found, indent=2))
@@ -240,12 +308,87 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
         for value, number in rows:
             shown = one_line(str(value))
             screen.write("  ", (f"{name:9}", "about"), f"{shown}: {counted(number, noun)}")
+    if updated is not None:
+        screen.write("  ", (f"{'updated':9}", "about"), shown_moment(updated))
+    if first is not None:
+        nouns = "earlier module", "earlier function"
+        kept = ", ".join(counted(*each) for each in zip(earlier, nouns, strict=True) if each[0])
+        since = f"since {shown_moment(first)}{': ' if kept else ''}{kept}"
+        screen.write("  ", (f"{'history':9}", "about"), since)
     for reason, number in Counter(reason for _, reason in stale).most_common():
         shown = f"{one_line(shown_path(reason))}: {counted(number, 'file')}"
         screen.write("  ", (f"{'stale':9}", "bad"), shown)
     for file, error in errors:
         screen.write("  ", (one_line(shown_path(file)), "name"), "  ", (one_line(error), "bad"))
     return 0
+
+
+def _log(catalog: Catalog, arguments: argparse.Namespace) -> int:
+    """Show what happened to functions."""
+    found = catalog.log(
+        *arguments.words,
+        module=arguments.log_module,
+        file=arguments.log_file,
+        since=arguments.since,
+        until=arguments.until,
+    )
+    if arguments.json:
+        for event in found:
+            print(json.dumps(_event_json(event)))
+        return 0
+    screen = Screen()
+    for time, of_time in groupby(found, key=lambda event: event.time):
+        screen.write((shown_moment(time), "about"))
+        for file, group in groupby(of_time, key=lambda event: event.file):
+            events = [*group]
+            screen.write("  ", (one_line(shown_path(file)), "name"))
+            width = name_width(one_line(event.function) for event in events)
+            for event in events:
+                name = one_line(event.function).ljust(width)
+                head = (f"{event.kind:8}", _KINDS[event.kind]), "  ", (name, "name"), "  "
+                screen.write("    ", *head, *_what(event), hang=16)
+    functions = {(event.file, event.module, event.function) for event in found}
+    screen.write(f"{counted(len(found), 'event')} of {counted(len(functions), 'function')}")
+    return 0
+
+
+_KINDS = {"appeared": "good", "changed": "notice", "moved": "notice", "left": "bad"}
+"""What the kinds of events mean in the palette of the screen."""
+
+
+def _what(event: Event) -> tuple[Part, ...]:
+    """Return the parts of a line that tell what happened."""
+    old, new = (
+        signature("unreadable" if each is None else str(each)) for each in (event.old, event.new)
+    )
+    if event.kind == "moved":
+        return (f"from {one_line(shown_path(event.moved_from or ''))}",)
+    if event.kind == "changed":
+        return (signature(f"{old} => {new}"),)
+    return (old if event.kind == "left" else new,)
+
+
+def _event_json(event: Event) -> dict[str, Any]:
+    from fnabi.cli._values import json_value  # which imports every ABI
+
+    sides = {
+        side: value and {"text": one_line(str(value)), "value": json_value(value)}
+        for side, value in (("old", event.old), ("new", event.new))
+    }
+    return {
+        "schema": _LOG_SCHEMA,
+        "time": _utc(event.time),
+        "kind": event.kind,
+        "file": event.file,
+        "module": event.module,
+        "function": event.function,
+        **sides,
+        "moved_from": event.moved_from,
+    }
+
+
+def _utc(time: datetime) -> str:
+    return time.replace(tzinfo=None).isoformat() + "Z"
 
 
 def _sql(catalog: Catalog, query: str, as_json: bool, allow_files: bool) -> int:

@@ -9,9 +9,9 @@ from itertools import groupby
 from typing import Any
 
 from fnabi._base.url import public
-from fnabi.cli._arguments import add_lenient, whole
+from fnabi.cli._arguments import add_lenient, add_moment, whole
 from fnabi.cli._call_values import ArgumentError, load_array
-from fnabi.cli._catalogs import is_catalog, lenient_hint, open_catalog, shown_path
+from fnabi.cli._catalogs import is_catalog, lenient_hint, open_catalog, open_past, shown_path
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
@@ -61,6 +61,11 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         "find functions of modules that all these releases of IREE's runtime load",
         where=False,
     )
+    add_moment(
+        verb,
+        "--at",
+        "search the catalog as it was at this time: 2026-10-01, '2026-10-01 14:00', 7d or 12h ago",
+    )
     verb.add_argument("--limit", metavar="N", type=whole(1), help="show at most N functions")
     verb.add_argument("--sql", action="store_true", help="show the query instead of running it")
     add_lenient(verb)
@@ -84,18 +89,23 @@ def run(arguments: argparse.Namespace) -> int:
         "limit": arguments.limit,
         "runtime": arguments.runtime,
     }
+    at = arguments.at
     try:
-        query = search_query(arguments.pattern, **names)
+        query = search_query(arguments.pattern, at=at and at.replace(tzinfo=None), **names)
     except FormatError as problem:
         tell(problem, hint=_with_arrow(arguments.pattern))
         return _BAD_INPUT
     if arguments.sql:
         print(query)
         return 0
-    with open_catalog(arguments.catalog, arguments.lenient) as catalog:
-        if not is_catalog(arguments.catalog) and not _told_of_unread(catalog):
+    with (
+        open_catalog(arguments.catalog, arguments.lenient)
+        if at is None
+        else open_past(arguments, arguments.catalog, "--at")
+    ) as catalog:
+        if at is None and not is_catalog(arguments.catalog) and not _told_of_unread(catalog):
             return _BAD_INPUT
-        found = catalog.find(arguments.pattern, **names)
+        found = catalog.find(arguments.pattern, at=at, **names)
     if arguments.json:
         if not found:
             complain(where(arguments.catalog), "no function fits")

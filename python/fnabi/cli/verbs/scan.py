@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
@@ -12,7 +11,14 @@ from typing import Any
 from fnabi import vmfb
 from fnabi._base.url import public
 from fnabi.cli._arguments import add_lenient, missing_of, tell_empty
-from fnabi.cli._output import Rows, add_output, check_output, shows_progress, write_table
+from fnabi.cli._output import (
+    Rows,
+    add_output,
+    add_progress,
+    check_output,
+    wanted_progress,
+    write_table,
+)
 from fnabi.cli._screen import Screen, counted, name_width, one_line, signature
 from fnabi.many._table._json import JsonLines
 from fnabi.vmfb._scan import Scan, ScanRow
@@ -30,6 +36,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         " a URL such as s3://bucket/**/*.vmfb",
     )
     add_output(verb, "write a table with one row for each function")
+    add_progress(verb)
     add_lenient(verb)
 
 
@@ -41,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.paths,
         lenient=arguments.lenient,
         threads=arguments.threads,
-        progress=shows_progress() and not (shown and sys.stdout.isatty()),
+        progress=wanted_progress(arguments, shown=shown),
     )
     if not shown:
         check_output(arguments)

@@ -5,22 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import suppress
+from stat import S_ISREG
 from typing import NamedTuple
 
 import msgspec
 
 from fnabi import vmfb
 from fnabi._base.files import Found
+from fnabi._base.progress import Wanted, show
 from fnabi._base.url import is_remote, public
 from fnabi.cli._against import Given, add_against, read_given
 from fnabi.cli._arguments import add_lenient, open_module, tell_empty
-from fnabi.cli._output import progress_bar, shows_progress
+from fnabi.cli._output import add_progress, wanted_progress
 from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, one_line, where
-from fnabi.cli._values import fields
+from fnabi.cli._values import fields, finding_text
 from fnabi.errors import FormatError, contrast
 from fnabi.vmfb import parameters
 from fnabi.vmfb._walk import walk
@@ -39,6 +40,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     )
     add_runtime(verb, "check that these releases of IREE's runtime load the module")
     add_against(verb)
+    add_progress(verb)
     add_lenient(verb)
 
 
@@ -55,25 +57,37 @@ def run(arguments: argparse.Namespace) -> int:
     given = read_given(arguments.against)
     empty: list[str] = []
     files = _files(arguments, empty)
-    with ExitStack() as stack:
-        if shows_progress() and not sys.stdout.isatty():
-            known = [*files]
-            advance = stack.enter_context(progress_bar(True, "verify", len(known), "files"))
-            files = _reported(known, advance)
-        statuses = {0}
-        bad = sum([not _verify(arguments, found, screen, given, statuses) for found in files])
+    progress = wanted_progress(arguments, shown=True)
+    if progress:
+        files = _reported([*files], progress)
+    statuses = {0}
+    bad = sum([not _verify(arguments, found, screen, given, statuses) for found in files])
     tell_empty(empty)
     if arguments.runtime is not None:
         return max(statuses | ({_BAD} if bad or empty else set()), key=_GRAVITY.index)
     return 1 if bad or empty else 0
 
 
-def _reported(
-    files: Iterable[Found | Recorded], advance: Callable[[int], None]
-) -> Iterator[Found | Recorded]:
-    for found in files:
-        yield found
-        advance(1)
+def _reported(files: list[Found | Recorded], progress: Wanted) -> Iterator[Found | Recorded]:
+    sizes = [*map(_size_of, files)]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    with show(progress, "verify", "fnabi", files=len(files), bytes=total) as advance:
+        for found, size in zip(files, sizes, strict=True):
+            yield found
+            advance(1, size)
+
+
+def _size_of(found: Found | Recorded) -> int | None:
+    """Return the size of a file, or None where it is not known."""
+    if isinstance(found, Recorded) or found.path == "-":
+        return None
+    if found.size is not None or found.error is not None:
+        return found.size or 0
+    with suppress(OSError, ValueError):
+        status = os.stat(found.path)
+        if S_ISREG(status.st_mode):
+            return status.st_size
+    return None
 
 
 def _verify(
@@ -230,10 +244,6 @@ def _recorded(file: str) -> Iterator[Recorded]:
             yield from (Recorded(*row) for row in rows)
             at += len(rows)
             rows = catalog._rows(query, at=at)
-
-
-def finding_text(finding: vmfb.Finding) -> str:
-    return one_line(str(finding).removeprefix(f"{finding.severity}: "))
 
 
 def _findings(

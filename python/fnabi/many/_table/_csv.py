@@ -42,11 +42,12 @@ class CsvLines:
     Args:
         file: What the lines are written to.
         schema: The `pyarrow.Schema` of all tables, without dictionaries.
+        header: Whether there is a header.
         raw: Whether all strings are written as they are.
 
     """
 
-    def __init__(self, file: Any, schema: Any, raw: bool = False) -> None:
+    def __init__(self, file: Any, schema: Any, *, header: bool = True, raw: bool = False) -> None:
         self._raw = raw
         self._pyarrow = import_module("pyarrow")
         module = import_module("pyarrow.csv")
@@ -64,7 +65,8 @@ class CsvLines:
             names = harmless(self._pyarrow.chunked_array([self._schema.names], string))
             fields = zip(self._schema, names.to_pylist(), strict=True)
             self._schema = self._pyarrow.schema([each.with_name(name) for each, name in fields])
-        self._writer = module.CSVWriter(file, self._schema)
+        options = module.WriteOptions(include_header=header)
+        self._writer = module.CSVWriter(file, self._schema, write_options=options)
 
     def _is_plain(self, type: Any) -> bool:
         types = self._pyarrow.types

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from fnabi._fnabi import lib
+from fnabi.many._table._units import Units
 
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 """The types of a message that has buffers."""
@@ -40,14 +41,16 @@ def read_arrow_stream(file: Any, refuse: Callable[[], Exception]) -> tuple[Any, 
     return _decoded(_Measured(ipc.MessageReader.open_stream(file), refuse))
 
 
-def read_arrow_file(file: Any, refuse: Callable[[], Exception]) -> tuple[Any, Iterator[Any]]:
+def read_arrow_file(
+    file: Any, refuse: Callable[[], Exception], units: Units
+) -> tuple[Any, Iterator[Any]]:
     """Return the schema of a file with a footer, which has random access, and its batches."""
     pyarrow = import_module("pyarrow")
     known = pyarrow.ipc.open_file(file).schema  # verifies the footer
-    schema, batches = _decoded(_Measured(_listed(file), refuse))
+    schema, batches = _decoded(_Measured(_listed(file, units.first), refuse))
     if not schema.equals(known):
         raise pyarrow.ArrowInvalid("its footer has another schema")
-    return schema, batches
+    return schema, units.batches(batches)
 
 
 def _decoded(messages: _Measured) -> tuple[Any, Iterator[Any]]:
@@ -56,8 +59,14 @@ def _decoded(messages: _Measured) -> tuple[Any, Iterator[Any]]:
     return stream.schema, iter(stream)
 
 
-def _listed(file: Any) -> Iterator[Any]:
-    """Yield the schema, the dictionaries and the batches of a file as its footer lists them."""
+def _listed(file: Any, first: int) -> Iterator[Any]:
+    """Yield the schema, the dictionaries and the batches of a file as its footer lists them.
+
+    Args:
+        file: The file, as pyarrow has it.
+        first: The number of the first batch that is wanted.
+
+    """
     pyarrow = import_module("pyarrow")
     size = left = file.size()
     (length,) = struct.unpack("<i", file.read_at(4, size - 10))
@@ -66,7 +75,7 @@ def _listed(file: Any) -> Iterator[Any]:
     file.seek(len(b"ARROW1\0\0"))
     yield from islice(pyarrow.ipc.MessageReader.open_stream(file), 1)  # the schema
     replaced = set()
-    for at, head, body in (*dictionaries, *batches):
+    for at, head, body in (*dictionaries, *islice(batches, first, None)):
         left -= head + body
         if min(at, head, body) < 0 or at + head + body > size or left < 0:
             raise pyarrow.ArrowInvalid("its footer lists messages that overlap, or outside of it")

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from fnabi._fnabi import lib
+from fnabi.many._table._units import Units
 
 _DICTIONARY_PAGE = 2
 _HEADER = 1 << 10
@@ -22,15 +23,20 @@ _HEADER = 1 << 10
 
 
 def read_parquet(
-    file: Any, rows: int, check: Callable[[Any], Any], refuse: Callable[[], Exception]
-) -> tuple[Any, Iterator[Any]]:
-    """Return the schema of a Parquet file, and its batches.
+    file: Any,
+    rows: int,
+    check: Callable[[Any], Any],
+    refuse: Callable[[], Exception],
+    units: Units,
+) -> tuple[Any, Iterator[Any], int]:
+    """Return the schema of a Parquet file, its batches, and the number of its rows.
 
     Args:
         file: The file, as pyarrow has it, with random access.
         rows: The most rows of a batch.
         check: Returns a batch that may be written out.
         refuse: Makes the error for a file whose values take too much.
+        units: The row groups to read.
 
     """
     parquet = import_module("pyarrow.parquet")
@@ -38,22 +44,33 @@ def read_parquet(
     metadata, schema, size = found.metadata, found.schema_arrow, file.size()
 
     def batches() -> Iterator[Any]:
-        for index in range(metadata.num_row_groups):
-            _check_columns(metadata, size, index)
-            chunks = [_Chunk(file, metadata, index, i, rows) for i in range(metadata.num_columns)]
-            if sum(chunk.excess() for chunk in chunks) > lib.FNABI_ARROW_FREE:
-                raise refuse()
-            texts = [chunk.path for chunk in chunks if chunk.has_long_texts()]
-            if not texts:  # one group at a time: pyarrow joins no nested dictionaries
-                yield from found.iter_batches(rows, row_groups=[index])
-                continue
-            reader = parquet.ParquetFile(
-                file, metadata=metadata, read_dictionary=texts, pre_buffer=False
-            )
-            for batch in reader.iter_batches(rows, row_groups=[index]):
-                yield check(batch).cast(schema)
+        end = units.row
+        for index in range(units.first, metadata.num_row_groups):
+            row = end
+            end += metadata.row_group(index).num_rows
+            units.begin(index + 1, end)
+            for batch in group(index):
+                row += batch.num_rows
+                yield batch
+            if row != end:
+                raise import_module("pyarrow").ArrowInvalid(f"row group {index} lacks rows")
 
-    return schema, batches()
+    def group(index: int) -> Iterator[Any]:
+        _check_columns(metadata, size, index)
+        chunks = [_Chunk(file, metadata, index, i, rows) for i in range(metadata.num_columns)]
+        if sum(chunk.excess() for chunk in chunks) > lib.FNABI_ARROW_FREE:
+            raise refuse()
+        texts = [chunk.path for chunk in chunks if chunk.has_long_texts()]
+        if not texts:  # one group at a time: pyarrow joins no nested dictionaries
+            yield from found.iter_batches(rows, row_groups=[index])
+            return
+        reader = parquet.ParquetFile(
+            file, metadata=metadata, read_dictionary=texts, pre_buffer=False
+        )
+        for batch in reader.iter_batches(rows, row_groups=[index]):
+            yield check(batch).cast(schema)
+
+    return schema, batches(), metadata.num_rows
 
 
 class _Unread(io.RawIOBase):

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from io import BufferedReader, RawIOBase, StringIO
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -23,6 +24,7 @@ from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, MissingPackageError
 from fnabi.many._table._ipc import read_arrow_file, read_arrow_stream
 from fnabi.many._table._parquet import read_parquet
+from fnabi.many._table._units import Units
 from fnabi.many.columns._split import line_error
 
 Kind: TypeAlias = Literal["Parquet", "Arrow file", "Arrow stream", "text"]
@@ -76,11 +78,15 @@ class Table(NamedTuple):
     Attributes:
         schema: The `pyarrow.Schema`.
         batches: The `pyarrow.RecordBatch` objects.
+        rows: The number of rows of Parquet; None for others.
+        before: How many bytes of another need not be read for the units that are wanted.
 
     """
 
     schema: Any
     batches: Iterator[Any]
+    rows: int | None = None
+    before: int = 0
 
 
 class Counted(RawIOBase):
@@ -168,7 +174,9 @@ def kind_of(file: BufferedReader) -> Kind:
     return next((_KINDS[each] for each in _KINDS if head.startswith(each)), "text")
 
 
-def open_table(source: Source, max_line: int = 1 << 26) -> Table:
+def open_table(
+    source: Source, max_line: int = 1 << 26, units: Units | None = None, types: Any = None
+) -> Table:
     """Open a table in a file that is not compressed; see `unpacked`.
 
     A text whose first character is ``{`` is lines of JSON; each other text is CSV with a header.
@@ -179,6 +187,8 @@ def open_table(source: Source, max_line: int = 1 << 26) -> Table:
     Args:
         source: The file.
         max_line: The most bytes of a line of JSON, and of the header of CSV.
+        units: What to read; without it, everything.
+        types: The `pyarrow.Schema` that lines of JSON have; without it, that of the first ones.
 
     Raises:
         CallError: when pyarrow is not installed.
@@ -191,11 +201,12 @@ def open_table(source: Source, max_line: int = 1 << 26) -> Table:
     first = _first_line(source, lines) if kind == "text" else b""
     what = kind if kind != "text" else "lines of JSON" if first.startswith(b"{") else "CSV"
     _load("pyarrow", source)
+    units = Units() if units is None else units
     with _bad_file(source.name, what):
-        schema, batches = _TABLES[what](source, lines, first)
-        for field in schema:
+        table = _TABLES[what](source, units, _Text(lines, first, types))
+        for field in table.schema:
             _check_field(field, _LEVELS)
-    return Table(schema, _checked(batches, source, what))
+    return table._replace(batches=_checked(units.wanted(table.batches), source, what))
 
 
 def _check_field(field: Any, levels: int) -> None:
@@ -207,6 +218,15 @@ def _check_field(field: Any, levels: int) -> None:
         _check_field(field.type.field(index), levels - 1)
 
 
+def skip(file: BufferedReader, at: int, to: int) -> None:
+    """Go on at an offset of a file, which is at another one before that."""
+    if file.seekable():
+        file.seek(to)
+    else:  # such as one that is compressed
+        while at < to and (block := file.read(min(BUFFER, to - at))):
+            at += len(block)
+
+
 class _Lines:
     """The lines of a file, none of which is longer than is allowed."""
 
@@ -214,6 +234,20 @@ class _Lines:
         self._file = file
         self._most = most
         self._at = 0
+
+    @property
+    def at(self) -> int:
+        """The offset of the next line."""
+        return self._at
+
+    def before(self, at: int) -> int:
+        """Return how many bytes need not be read to skip to an offset."""
+        return at if self._file.seekable() else 0
+
+    def skip(self, at: int) -> None:
+        """Go on with the line at an offset, which is not before that of the next one."""
+        skip(self._file, self._at, at)
+        self._at = at
 
     def readline(self, before: int = 0) -> bytes:
         """Return a line, or the rest of one of which `before` bytes have been read."""
@@ -366,23 +400,32 @@ def _own(text: bytes) -> Any:
     return pyarrow.BufferReader(memory.getvalue())
 
 
-def _parquet(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
-    return read_parquet(_native(source), _ROWS, _Check(source), lambda: _too_large(source))
+class _Text(NamedTuple):
+    """The lines of a text, the first one, which has been read, and the types that are known."""
+
+    lines: _Lines
+    first: bytes
+    types: Any
 
 
-def _arrow_file(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
-    return read_arrow_file(_native(source), lambda: _too_large(source))
+def _parquet(source: Source, units: Units, _: _Text) -> Table:
+    file, refuse = _native(source), partial(_too_large, source)
+    return Table(*read_parquet(file, _ROWS, _Check(source), refuse, units))
 
 
-def _arrow_stream(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
+def _arrow_file(source: Source, units: Units, _: _Text) -> Table:
+    return Table(*read_arrow_file(_native(source), partial(_too_large, source), units))
+
+
+def _arrow_stream(source: Source, _: Units, __: _Text) -> Table:
     file = import_module("pyarrow").PythonFile(source.file, "r")
-    return read_arrow_stream(file, lambda: _too_large(source))
+    return Table(*read_arrow_stream(file, partial(_too_large, source)))
 
 
-def _csv(_: Source, lines: _Lines, header: bytes) -> tuple[Any, Iterator[Any]]:
+def _csv(_: Source, units: Units, text: _Text) -> Table:
     pyarrow, module = import_module("pyarrow"), import_module("pyarrow.csv")
-    head = bytearray(header)
-    is_open = header.count(b'"') % 2 == 1
+    lines, head = text.lines, bytearray(text.first)
+    is_open = head.count(b'"') % 2 == 1
     while is_open and (line := lines.readline(len(head))):
         head += line
         is_open ^= line.count(b'"') % 2 == 1
@@ -407,11 +450,17 @@ def _csv(_: Source, lines: _Lines, header: bytes) -> tuple[Any, Iterator[Any]]:
         )
 
     def batches() -> Iterator[Any]:
+        row = units.row
+        if units.first:
+            lines.skip(units.first)
         for rows in lines.rows(_BLOCK):
             if rows.strip(b"\r\n"):
-                yield from parse(rows).to_batches()
+                table = parse(rows)
+                row += table.num_rows
+                units.begin(lines.at + len(rows), row)
+                yield from table.to_batches()
 
-    return schema, batches()
+    return Table(schema, batches(), before=lines.before(units.first))
 
 
 def _count_fields(text: bytes) -> int:
@@ -431,7 +480,8 @@ def _count_fields(text: bytes) -> int:
     return int(fields)
 
 
-def _json(source: Source, lines: _Lines, line: bytes) -> tuple[Any, Iterator[Any]]:
+def _json(source: Source, units: Units, text: _Text) -> Table:
+    lines = text.lines
     pyarrow, module = import_module("pyarrow"), import_module("pyarrow.json")
 
     def parse(block: bytes, schema: Any, rows: int) -> Any:
@@ -450,20 +500,26 @@ def _json(source: Source, lines: _Lines, line: bytes) -> tuple[Any, Iterator[Any
             )
             raise pyarrow.ArrowInvalid(text) from None
 
-    block = line + lines.read(_BLOCK)
+    block = text.first + lines.read(_BLOCK)
     fields = _count_fields(block)
-    schema = _without_times(parse(block, None, 0).schema)
+    schema = text.types
+    if schema is None:
+        schema = _without_times(parse(block, None, 0).schema)
 
     def batches(block: bytes) -> Iterator[Any]:
-        rows = 0
+        rows = units.row
+        if units.first:
+            lines.skip(units.first)
+            block = lines.read(_BLOCK)
         while block:
             if block.strip():
                 table = parse(block, schema, rows)
                 rows += table.num_rows
+                units.begin(lines.at, rows)
                 yield from table.to_batches()
             block = lines.read(_BLOCK)
 
-    return schema, batches(block)
+    return Table(schema, batches(block), before=lines.before(units.first))
 
 
 def _without_times(schema: Any) -> Any:
@@ -482,7 +538,7 @@ def _without_times(schema: Any) -> Any:
     return pyarrow.schema([each.with_type(plain(each.type)) for each in schema])
 
 
-_TABLES: dict[str, Callable[[Source, _Lines, bytes], tuple[Any, Iterator[Any]]]] = {
+_TABLES: dict[str, Callable[[Source, Units, _Text], Table]] = {
     "Parquet": _parquet,
     "Arrow file": _arrow_file,
     "Arrow stream": _arrow_stream,

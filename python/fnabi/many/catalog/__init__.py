@@ -14,8 +14,9 @@ A catalog is a DuckDB file. Its tables are ``files`` and ``functions``, of which
 Writing and reading
     One process updates a catalog at a time; another one gets a CatalogError at once. An update
     takes the place of the catalog when it is complete, so a process that is killed at any moment
-    leaves the catalog as it was before the update, or as it is after. Consumers never wait: they
-    see the catalog that they have opened until they open it again, while an update runs and
+    leaves the catalog as it was before the update, or as it is after. What it had read stays beside
+    the catalog, and the next update goes on from there, see `_unfinished`. Consumers never wait:
+    they see the catalog that they have opened until they open it again, while an update runs and
     afterwards. The catalog that makes an update sees its result.
 
 Files
@@ -27,106 +28,55 @@ Files
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from fnabi._base import core
-from fnabi._base.files import Found, Options
-from fnabi._base.progress import show
+from fnabi._base.files import Options
+from fnabi._base.moment import Moment, parse_moment, shown_moment
+from fnabi._base.progress import Wanted
 from fnabi._base.text import shown_text
 from fnabi._base.url import is_remote, public
-from fnabi._base.version import VERSION
+from fnabi.compat import FileComparison
 from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
 from fnabi.many.catalog._check import damaged
-from fnabi.many.catalog._plan import Known, Limit, Unlisted, below, make_plan
+from fnabi.many.catalog._compare import compare_sides, sides_since
+from fnabi.many.catalog._database import Opened
+from fnabi.many.catalog._history import next_time, read_time
+from fnabi.many.catalog._log import Event, EventKind, Row, events, log_query
+from fnabi.many.catalog._plan import Limit, Unlisted, below
 from fnabi.many.catalog._search import Match, matches, pattern_of_arrays, search_query
-from fnabi.many.catalog._store import Opened, open_store
-from fnabi.many.catalog._table import (
-    UNREAD,
-    add_files,
-    add_functions,
-    answer_files,
-    delete_files,
-    mark_files,
-    set_values,
-    settle,
-)
+from fnabi.many.catalog._store import open_store
+from fnabi.many.catalog._table import set_values
+from fnabi.many.catalog._update import How, Update, Updated, read_state
+from fnabi.many.catalog._write import delete_files, finish
 from fnabi.many.pattern import Pattern
 from fnabi.vmfb._verdict import releases
-from fnabi.vmfb._walk import Path, walk
+from fnabi.vmfb._walk import Path
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["Catalog", "Match", "Unlisted", "Updated", "pattern_of_arrays"]
+__all__ = [
+    "Catalog",
+    "Event",
+    "EventKind",
+    "Match",
+    "Moment",
+    "Unlisted",
+    "Updated",
+    "pattern_of_arrays",
+]
 
 
-ROOTS = "SELECT value FROM catalog WHERE key = 'path' AND value IS NOT NULL"
-"""The query for what was given to updates."""
-
+_FIRST = "SELECT value FROM catalog WHERE key = 'first' AND value IS NOT NULL"
+"""The query for the time of the first update that history knows."""
 
 _RELEASES = "SELECT value FROM catalog WHERE key = 'release'"
 """The query for the releases that the catalog knows."""
-
-
-def _measured() -> dict[str, list[str]]:
-    """Return what the table ``catalog`` has about the releases that this fnabi knows."""
-    return {"release": [*releases()], "fnabi": [VERSION]}
-
-
-class Updated(msgspec.Struct, frozen=True):
-    """What an update has done, in numbers of files.
-
-    Attributes:
-        added: Files that are new in the catalog.
-        changed: Files that were read again.
-        removed: Files that have left the catalog.
-        unchanged: Files that were not read.
-        failed: The files among all of these, except removed ones, that have an error.
-        functions: The functions in the catalog now.
-        stale: Files that the update could not look at, which have the rows of before.
-        unlisted: The folders and paths that could not be listed.
-
-    """
-
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
-    failed: int
-    functions: int
-    stale: int = 0
-    unlisted: tuple[Unlisted, ...] = ()
-
-
-class _Before(NamedTuple):
-    """A catalog before it is changed.
-
-    Attributes:
-        files: Its files.
-        roots: What was given to updates.
-        mounts: The mount points that its files are below.
-        exists: Whether there is one.
-        is_current: Whether its tables are of this version.
-        is_answered: Whether its columns about releases are those of this fnabi.
-        had_memory: Whether it has the memory that modules take.
-        memory: Whether it will have that.
-
-    """
-
-    files: dict[str, Known]
-    roots: list[str]
-    mounts: list[str]
-    exists: bool
-    is_current: bool
-    is_answered: bool = False
-    had_memory: bool = False
-    memory: bool = False
 
 
 class Catalog:
@@ -146,6 +96,8 @@ class Catalog:
         self._opened: Opened | None = None
         self._unconfined: DuckDBPyConnection | None = None
         self._closed = False
+        self._resumes: Callable[[int], object] = lambda count: None
+        """What the command does when an update goes on with the copy of another one."""
 
     # -------------------------------------------------------------------------------- update
 
@@ -156,7 +108,7 @@ class Catalog:
         threads: int = 1,
         processes: int = 1,
         lenient: bool = False,
-        progress: bool = False,
+        progress: Wanted = False,
         max_removed: int | str | None = None,
         memory: bool | None = None,
         storage_options: Options = None,
@@ -168,15 +120,21 @@ class Catalog:
         any more, or cannot be read again keeps its rows, and is marked: `Updated.stale` counts
         it, and `Match.stale` and the column ``stale`` of ``files`` say why.
 
+        What is read is committed beside the catalog, about once a second. If the update ends early,
+        whatever ends it, the next one with the same options, the same paths or more, and the same
+        fnabi goes on from there: `Updated.resumed` counts what it need not read.
+
         Args:
             paths: Files and folders, as for `vmfb.scan`. What is below others in the catalog
-                stays as it is. Without any, all that were given before are updated.
+                stays as it is. Without any, all that were given before are updated; without a
+                catalog, those of a first update that ended early.
             threads: The number of threads that decode signatures.
             processes: The most processes that read files, if there are more than a thousand to
                 read. As for `multiprocessing`, a script that gives more than one needs
                 ``if __name__ == "__main__":``.
             lenient: As for `vmfb.open`.
-            progress: Whether to show a progress bar on standard error, if that is a terminal.
+            progress: Whether to show a progress bar on standard error, if that is a terminal; or a
+                function that is called with a `Progress` about once a second, and at the end.
             max_removed: The most files that may leave the catalog: a number, or a percentage of
                 those below each path, such as ``"20%"``. Without it, ten files may, and more if
                 they are not more than half.
@@ -199,64 +157,10 @@ class Catalog:
         core.check_positive("Catalog.update", "processes", processes)
         limit = Limit(max_removed)
         given = _absolute(paths)
+        resumes = self._resumes
+        how = How(threads, processes, lenient, memory, storage_options, limit, progress, resumes)
         with self._store.lock():
-            before = self._before(memory)
-            if not given and not before.roots:
-                raise ArgumentValueError(
-                    "Catalog.update: paths: none, and the catalog has none either"
-                )
-            if not given or not before.is_current:
-                given = [*dict.fromkeys([*given, *map(public, before.roots)])]
-            known = before.files
-            found = walk(given, "Catalog.update", options=storage_options)
-            plan = make_plan(known, found, given, before.mounts)
-            limit.check(plan, known, given)
-            if before.exists and not before.is_current and plan.unlisted:
-                first = plan.unlisted[0]
-                raise CatalogError(
-                    f"{self._store.path}: catalog of an earlier version, which is made again from"
-                    f" all its files, but {first.path}: {first.error}"
-                )
-            roots = [*dict.fromkeys(str(public(each)) for each in before.roots + given)]
-            marks: dict[str, str | None] = {
-                name: error for name, error in plan.stale.items() if known[name].stale != error
-            }
-            marks |= dict.fromkeys(plan.renewed)
-            unread: set[str] = set()
-            if (
-                not before.is_current
-                or (plan.gone or plan.read or marks)
-                or (roots != before.roots or plan.mounts != {*before.mounts})
-                or not before.is_answered
-                or before.memory != before.had_memory
-            ):
-                with self._changing(fresh=not before.is_current) as connection:
-                    delete_files(connection, plan.gone)
-                    mark_files(connection, marks)
-                    if before.is_current and not before.is_answered:
-                        self._answer(connection)
-                    how = lenient, threads, processes, storage_options, before.memory
-                    unread = self._read(connection, plan.read, before, how, progress=progress)
-                    set_values(connection, "path", roots)
-                    set_values(connection, "mount", sorted(plan.mounts))
-                    set_values(connection, "memory", ["yes"] if before.memory else [])
-                    for key, values in _measured().items():
-                        set_values(connection, key, values)
-        added = sum(file not in known for file, _ in plan.read)
-        counts = self._rows(
-            "SELECT count(*) FROM functions UNION ALL"
-            " SELECT count(*) FROM files WHERE error IS NOT NULL"
-        )
-        return Updated(
-            added=added,
-            changed=len(plan.read) - added - len(unread),
-            removed=len(plan.gone),
-            unchanged=plan.unchanged,
-            failed=counts[1][0],
-            functions=counts[0][0],
-            stale=len(plan.stale) + len(unread),
-            unlisted=plan.unlisted,
-        )
+            return Update(self._store, given, how).run(self._disconnect, self._rows)
 
     def remove(self, paths: Path | Iterable[Path]) -> int:
         """Drop files, and all files below folders, and return their number.
@@ -270,110 +174,22 @@ class Catalog:
         """
         is_inside = below(_absolute(paths))
         with self._store.lock():
-            before = self._before()
-            if before.exists and not before.is_current:
-                self._store.open()  # which refuses it
+            before = read_state(self._store, self._store.open() if self._store.exists() else None)
             gone = [file for file in before.files if is_inside(file)]
             roots = [root for root in before.roots if not is_inside(shown_text(root))]
             if gone or roots != before.roots:
-                with self._changing() as connection:
-                    delete_files(connection, gone)
-                    set_values(connection, "path", roots)
+                self._disconnect()
+                connection = self._store.begin(fresh=False)
+                try:
+                    with self._store.told(), self._store.transaction(connection):
+                        delete_files(connection, gone)
+                        set_values(connection, "path", roots)
+                        finish(connection, next_time(before.updated))
+                    self._store.commit(connection)
+                except BaseException:
+                    self._store.discard(connection)
+                    raise
         return len(gone)
-
-    def _before(self, memory: bool | None = None) -> _Before:
-        if not self._store.exists():
-            return _Before({}, [], [], exists=False, is_current=False, memory=bool(memory))
-        opened = self._store.open(earlier=True)
-        columns = (
-            f"size, mtime_ns, etag, settled, error_code IS DISTINCT FROM '{UNREAD}', stale,"
-            " memory IS NULL AND error IS NULL"
-        )
-        if not opened.is_current:  # which may not have them
-            columns = "NULL, NULL, NULL, false, true, NULL, false"
-        try:
-            rows = self._fetch(opened.own, f"SELECT file, {columns} FROM files")
-            values = self._fetch(opened.own, "SELECT key, value FROM catalog")
-        finally:
-            opened.close()
-        had_memory = ("memory", "yes") in values
-        memory = had_memory if memory is None else memory
-        files = {
-            file: Known((*state,) if settled and not (memory and lacks) else None, was_read, stale)
-            for file, *state, settled, was_read, stale, lacks in rows
-        }
-        roots, mounts = (
-            [value for key, value in values if key == wanted and value is not None]
-            for wanted in ("path", "mount")
-        )
-        answered = {
-            key: sorted(value for found, value in values if found == key) for key in _measured()
-        }
-        return _Before(
-            files,
-            roots,
-            mounts,
-            exists=True,
-            is_current=opened.is_current,
-            is_answered=answered == {key: sorted(each) for key, each in _measured().items()},
-            had_memory=had_memory,
-            memory=memory,
-        )
-
-    @contextmanager
-    def _changing(self, *, fresh: bool = False) -> Iterator[DuckDBPyConnection]:
-        """Change the tables, which take the place of the catalog when the block has ended."""
-        self._disconnect()
-        connection = self._store.begin(fresh=fresh)
-        try:
-            with self._store.told():
-                yield connection
-                settle(connection)
-        except BaseException:
-            self._store.discard(connection)
-            raise
-        self._store.commit(connection)
-
-    def _read(
-        self,
-        connection: DuckDBPyConnection,
-        files: list[tuple[str, Found]],
-        before: _Before,
-        how: tuple[bool, int, int, Options, bool],
-        *,
-        progress: bool,
-    ) -> set[str]:
-        """Read files into the tables, and return those that keep their rows as they were."""
-        from fnabi.many.catalog._read import Reading, read_files  # searches do not need it
-
-        known = before.files if before.is_current else {}
-        was_read = {name for name, each in known.items() if each.was_read}
-        unread: dict[str, str | None] = {}
-        with show(progress, "update", len(files), "files", "Catalog.update") as advance:
-            for batch in read_files([found for _, found in files], Reading(*how)):
-                good, failed = batch.without_unread(was_read)
-                unread |= failed
-                names = [row["file"] for row in good.files]
-                delete_files(connection, [name for name in names if name in known])
-                add_files(connection, good.files)
-                add_functions(connection, good.functions)
-                advance(batch.size)
-        mark_files(connection, unread, read_again=True)
-        return {*unread}
-
-    def _answer(self, connection: DuckDBPyConnection) -> None:
-        """Ask the releases that this fnabi knows again, by what the catalog recorded."""
-        from fnabi.compat._record import RecordedModule
-        from fnabi.many.catalog._file import answer_row
-
-        records = connection.execute("SELECT file, record FROM files WHERE record IS NOT NULL")
-        rows: list[dict[str, Any]] = []
-        for file, recorded in records.fetchall():
-            try:
-                rows.append({"file": file} | answer_row(RecordedModule(recorded)._answers()))
-            except FormatError:  # of a module that has no answers
-                rows.append({"file": file})
-        answer_files(connection, rows)
 
     # -------------------------------------------------------------------------------- search
 
@@ -389,6 +205,7 @@ class Catalog:
         target: str | None = None,
         limit: int | None = None,
         runtime: Runtime = None,
+        at: Moment | None = None,
     ) -> list[Match]:
         """Find functions by signature: exact matches first, then those with fewer differences.
 
@@ -405,21 +222,28 @@ class Catalog:
             limit: The most matches.
             runtime: Releases of IREE's runtime that all have to load the module, as for
                 `compat.compare`.
+            at: Search the catalog as it was at that time: a `datetime.datetime`, which is local if
+                it has no zone, a date, which is its beginning, a text such as ``"2026-10-01"``,
+                ``"2026-10-01 14:00"`` or ``"2026-10-01T12:00Z"``, or how long ago, such as
+                ``"7d"``, ``"12h"`` or ``"30min"``. Nothing is stale then.
 
         Raises:
             FormatError: when `pattern` is not a pattern.
-            CallError: when an argument has another type, or `runtime` names a release that was
-                not measured.
+            CallError: when an argument has another type, `runtime` names a release that was not
+                measured, or `at` is before the first update that the catalog knows.
             CatalogError: when an earlier fnabi has written the catalog, which did not know that
                 release.
             FileNotFoundError: when there is no catalog.
 
         """
         names = {"file": file, "module": module, "function": function, "target": target}
+        then = None if at is None else parse_moment(at, "Catalog.find: at")
         query = search_query(
-            pattern, accepts=accepts, exact=exact, limit=limit, runtime=runtime, **names
+            pattern, accepts=accepts, exact=exact, limit=limit, runtime=runtime, at=then, **names
         )
         self._check_runtime(runtime)
+        if then is not None:
+            self._check_moment("Catalog.find: at", then)
         try:
             return matches(self._rows(query))
         except FormatError as problem:
@@ -439,6 +263,87 @@ class Catalog:
                 raise CatalogError(
                     f"{self._store.path}: an earlier fnabi has written the catalog, which did not"
                     f" know IREE {name}; `fnabi catalog update` asks it"
+                )
+
+    def log(
+        self,
+        function: str | None = None,
+        *,
+        module: str | None = None,
+        file: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+    ) -> list[Event]:
+        """Return when functions appeared, changed, moved to another file and left.
+
+        The first update that the catalog knows is where all of its functions appeared.
+
+        Args:
+            function: A pattern of names of functions, as for `find`.
+            module: The same for names of modules.
+            file: The same for file names.
+            since: Only what happened at that time or later; times are as for `find`.
+            until: Only what happened at that time or earlier.
+
+        Raises:
+            FormatError: when the catalog is damaged.
+            CallError: when an argument has another type, or is not a time.
+            FileNotFoundError: when there is no catalog.
+
+        """
+        times = (
+            None if each is None else parse_moment(each, f"Catalog.log: {name}")
+            for name, each in (("since", since), ("until", until))
+        )
+        rows = self._rows(log_query(function, module, file, *times), Row)
+        try:
+            return events(rows)
+        except FormatError as problem:
+            problem.file = self._store.path
+            raise
+
+    def diff(
+        self,
+        since: Moment,
+        *,
+        runtime: Runtime = None,
+        driver: str | None = None,
+        machine: str | None = None,
+    ) -> list[FileComparison]:
+        """Compare the modules that have changed since a time with what they were then.
+
+        The comparisons are those of `catalog_diff.compare_catalogs`, and `catalog_diff.group` and
+        `report.write` take them. A file that could not be read then, and can be now, is added.
+
+        Args:
+            since: The time, as for `find`.
+            runtime: The releases of IREE's runtime that callers have, as for `compat.compare`.
+            driver: As for `compat.compare`.
+            machine: As for `compat.compare`.
+
+        Raises:
+            CallError: when `since` is not a time, or before the first update that the catalog
+                knows, or `runtime` names no release.
+            FormatError: when the catalog is damaged.
+            FileNotFoundError: when there is no catalog.
+
+        """
+        asked = asked_releases("Catalog.diff", runtime, driver, machine)
+        then = parse_moment(since, "Catalog.diff: since")
+        self._check_moment("Catalog.diff: since", then)
+        return [*compare_sides(*sides_since(self._rows, then), asked)]
+
+    def _check_moment(self, where: str, moment: datetime) -> None:
+        """Raise an error for a time of which the catalog knows nothing."""
+        for (value,) in self._rows(_FIRST):
+            try:
+                first = read_time(value)
+            except (ValueError, OverflowError) as problem:
+                raise damaged(self._store.path, problem) from None
+            if moment < first:
+                raise ArgumentValueError(
+                    f"{where}: {shown_moment(moment)} is before the first update that the catalog"
+                    f" knows, expected {shown_moment(first)} or later"
                 )
 
     def sql(self, query: str, *, allow_files: bool = False, **values: object) -> DuckDBPyRelation:
@@ -474,29 +379,14 @@ class Catalog:
         return opened.user.sql(query, params=values or None)
 
     def _rows(self, query: str, row: Any = None, **values: object) -> list[Any]:
-        """Return the rows of a query of fnabi.
-
-        Args:
-            query: The query.
-            row: The type of a row, for values that fnabi looks into; msgspec checks them.
-            values: The values of its parameters.
+        """Return the rows of a query of fnabi, as `_store` does.
 
         Raises:
             FileNotFoundError: when there is no catalog.
             FormatError: when the file is not a catalog, or damaged.
 
         """
-        return self._fetch(self._open().own, query, row, **values)
-
-    def _fetch(
-        self, connection: DuckDBPyConnection, query: str, row: Any = None, **values: object
-    ) -> list[Any]:
-        with self._store.told():
-            try:
-                rows: list[Any] = connection.execute(query, values or None).fetchall()
-                return rows if row is None else msgspec.convert(rows, list[row])
-            except (ValueError, OverflowError) as problem:  # text that is not UTF-8, odd dates
-                raise damaged(self._store.path, problem) from None
+        return self._store.fetch(self._open().own, query, row, **values)
 
     def _open(self) -> Opened:
         if self._closed:

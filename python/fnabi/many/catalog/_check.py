@@ -8,12 +8,15 @@ alone, of columns that only store values.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fnabi._base.text import one_line
 from fnabi.errors import FormatError
+from fnabi.many.catalog._migrate import columns_of
 from fnabi.many.catalog._table import COLUMNS, VERSION
+from fnabi.many.pattern._sql import literal, quoted_name
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -38,55 +41,76 @@ _TRIGGERS = {"trigger": ("triggers", "trigger_name", "true")}
 """What DuckDB has from 2.0 on."""
 
 
-def check(connection: DuckDBPyConnection, path: str, *, earlier: bool = False) -> bool:
-    """Check the tables of the attached database ``catalog``, and run nothing of it.
+def check(
+    connection: DuckDBPyConnection,
+    path: str,
+    *,
+    earlier: bool = False,
+    database: str = "catalog",
+) -> str:
+    """Check the tables of an attached database, and run nothing of it.
 
     Args:
         connection: The connection; that database is not in its search path yet.
         path: The path that an error names.
         earlier: Whether tables of an earlier version are accepted.
+        database: The name of the database.
 
     Returns:
-        Whether they are of this version.
+        Their version. Of one that cannot be migrated, only the names of files were checked.
 
     Raises:
         FormatError: when it is not a catalog, or of another version.
 
     """
     duckdb = import_module("duckdb")
-    _refuse(connection, path, _KINDS)
+    _refuse(connection, path, database, _KINDS)
     with suppress(duckdb.CatalogException):
-        _refuse(connection, path, _TRIGGERS)
-    _check_columns(path, "catalog", _columns(connection, path, "catalog"), COLUMNS["catalog"])
+        _refuse(connection, path, database, _TRIGGERS)
+    read_columns = partial(_columns, connection, path, quoted_name(database))
+    _check_columns(path, "catalog", read_columns("catalog"), COLUMNS["catalog"])
     found = connection.execute(
-        "SELECT value FROM catalog.main.catalog WHERE key = 'version' AND value IS NOT NULL"
+        f"SELECT value FROM {quoted_name(database)}.main.catalog"
+        " WHERE key = 'version' AND value IS NOT NULL"
     )
-    versions = [value for (value,) in found.fetchall()]
-    if versions != [VERSION]:
-        _check_version(path, versions, earlier)
-        if _columns(connection, path, "files").get("file") not in ("VARCHAR", "VARCHAR NOT NULL"):
+    version = _checked_version(path, [value for (value,) in found.fetchall()], earlier)
+    tables = columns_of(version)
+    if tables is None:
+        if read_columns("files").get("file") not in ("VARCHAR", "VARCHAR NOT NULL"):
             raise no_catalog(path, "it has no column files.file")
-        return False
-    for table, columns in COLUMNS.items():
-        _check_columns(path, table, _columns(connection, path, table), columns)
-    return True
+        return version
+    for table, columns in tables.items():
+        _check_columns(path, table, read_columns(table), columns)
+    return version
+
+
+def read_all(connection: DuckDBPyConnection) -> None:
+    """Read all values of the tables, so that damage anywhere is an error of DuckDB."""
+    for table in COLUMNS:
+        connection.execute(f"SELECT bit_xor(hash({table})) FROM {table}").fetchall()
 
 
 def _refuse(
-    connection: DuckDBPyConnection, path: str, kinds: dict[str, tuple[str, str, str]]
+    connection: DuckDBPyConnection,
+    path: str,
+    database: str,
+    kinds: dict[str, tuple[str, str, str]],
 ) -> None:
     query = " UNION ALL ".join(
         f"(SELECT '{kind}', {name} FROM system.main.duckdb_{function}()"
-        f" WHERE database_name = 'catalog' AND {which} LIMIT 1)"
+        f" WHERE database_name = {literal(database)} AND {which} LIMIT 1)"
         for kind, (function, name, which) in kinds.items()
     )
     for kind, name in connection.execute(query).fetchall():
         raise no_catalog(path, f"it has the {kind} {_shown(name)}", "only tables of fnabi")
 
 
-def _columns(connection: DuckDBPyConnection, path: str, table: str) -> dict[str, str]:
+def _columns(
+    connection: DuckDBPyConnection, path: str, database: str, table: str
+) -> dict[str, str]:
     """Return the columns of a table, which have to store their values, with their types."""
-    query = f"SELECT * FROM system.main.pragma_table_info('catalog.main.{table}')"
+    name = literal(f"{database}.main.{table}")
+    query = f"SELECT * FROM system.main.pragma_table_info({name})"
     duckdb = import_module("duckdb")
     try:
         rows = connection.execute(query).fetchall()
@@ -124,14 +148,16 @@ def _shown(text: str) -> str:
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
 
 
-def _check_version(path: str, versions: list[str], earlier: bool) -> None:
+def _checked_version(path: str, versions: list[str], earlier: bool) -> str:
+    """Return the version of a catalog, or refuse it."""
     if len(versions) != 1:
         raise no_catalog(path, f"it has {len(versions)} versions", "one")
     found = versions[0]
     older = found.isdecimal() and len(found) < len(VERSION) + 1 and int(found) < int(VERSION)
-    if earlier and older:
-        return
-    hint = "; `fnabi catalog update` makes it again" if older else " of this fnabi"
+    if found == VERSION or (earlier and older):
+        return found
+    does = "makes it again" if columns_of(found) is None else "migrates it"
+    hint = f"; `fnabi catalog update` {does}" if older else " of this fnabi"
     raise _refusal(path, f"catalog of version {_shown(found)}", f"version {VERSION}{hint}")
 
 

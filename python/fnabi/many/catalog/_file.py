@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fnabi import vmfb
 from fnabi._base.files import Found, Options
@@ -19,12 +19,21 @@ from fnabi.vmfb._size import Size
 from fnabi.vmfb._verdict import Answers, answers_to
 from fnabi.vmfb.needs import ExecutableTarget, Parameter
 
+if TYPE_CHECKING:
+    from fnabi.vmfb._remote import RemoteFile
+
 _SETTLES = 2_000_000_000
 """Nanoseconds after which a file system gives another time to another content."""
 
 
 def file_row(
-    found: Found, now_ns: int, lenient: bool, options: Options = None, *, memory: bool = False
+    found: Found,
+    now_ns: int,
+    lenient: bool,
+    options: Options = None,
+    *,
+    memory: bool = False,
+    opened: RemoteFile | Exception | None = None,
 ) -> dict[str, Any]:
     """Read the facts of a file's module.
 
@@ -34,6 +43,7 @@ def file_row(
         lenient: As for `vmfb.open`.
         options: Arguments of the file system of fsspec for a URL.
         memory: Whether to read the memory that the module takes.
+        opened: The file of a store, if it is open already, or why it cannot be opened.
 
     Returns:
         The values of the columns of ``files``, without those that are null.
@@ -54,7 +64,13 @@ def file_row(
             "error": shown_text(found.error),
         }
     try:
-        with vmfb.open(found.path, lenient=lenient, storage_options=options) as module:
+        if isinstance(opened, Exception):
+            raise opened
+        if opened is None:
+            module = vmfb.open(found.path, lenient=lenient, storage_options=options)
+        else:
+            module = vmfb.open_remote(opened, lenient)
+        with module:
             return row | _facts(module) | (_memory(module) if memory else {})
     except FormatError as problem:
         return row | {

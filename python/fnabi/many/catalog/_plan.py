@@ -27,13 +27,15 @@ class Known(NamedTuple):
     """What a catalog has of a file.
 
     Attributes:
-        state: Its size, time and etag; None if it has to be read again.
+        state: Its size, time and etag.
+        is_settled: Whether it need not be read again while they stay the same.
         was_read: Whether the rows are of its content, not of an error.
         stale: As in the table ``files``.
 
     """
 
-    state: tuple[int | None, int | None, str | None] | None
+    state: tuple[int | None, int | None, str | None]
+    is_settled: bool
     was_read: bool
     stale: str | None
 
@@ -60,9 +62,9 @@ class Plan(NamedTuple):
         read: The files to read, with their names in the catalog.
         gone: The names of files to remove.
         stale: The names of files that are kept without a look at them, with the reason.
-        renewed: The names of files that were stale, and need not be read again.
+        marks: What changes in the column ``stale`` of files that are not read.
         unlisted: What could not be listed.
-        unchanged: The number of files that were found as they were.
+        unchanged: The names of files that were found as they were.
         mounts: The mount points that the files are below.
 
     """
@@ -70,9 +72,9 @@ class Plan(NamedTuple):
     read: list[tuple[str, Found]]
     gone: list[str]
     stale: dict[str, str]
-    renewed: list[str]
+    marks: dict[str, str | None]
     unlisted: tuple[Unlisted, ...]
-    unchanged: int
+    unchanged: set[str]
     mounts: set[str]
 
 
@@ -118,19 +120,21 @@ def make_plan(
         for name, each in states.items()
         if name not in stale
         and (name in known or name not in marked)
-        and (name not in known or known[name].state != (each.size, each.mtime_ns, each.etag))
+        and not (
+            name in known
+            and known[name].is_settled
+            and known[name].state == (each.size, each.mtime_ns, each.etag)
+        )
     ]
-    is_read = {name for name, _ in read}
-    renewed = [
-        name
-        for name in states
-        if name in known and known[name].stale is not None and name not in is_read | stale.keys()
-    ]
+    unchanged = states.keys() & known.keys() - {name for name, _ in read} - stale.keys()
+    marks: dict[str, str | None] = {
+        name: error for name, error in stale.items() if known[name].stale != error
+    }
+    marks |= dict.fromkeys(name for name in unchanged if known[name].stale is not None)
     paths = (each.path for each in states.values() if each.error is None)
     kept_mounts = _mounts(paths, given) | {*mounts} & {each.path for each in unlisted}
     unlisted.reverse()
-    unchanged = len(states.keys() & known.keys() - is_read - stale.keys())
-    return Plan(read, gone, stale, renewed, tuple(unlisted), unchanged, kept_mounts)
+    return Plan(read, gone, stale, marks, tuple(unlisted), unchanged, kept_mounts)
 
 
 def below(roots: Iterable[str]) -> Callable[[str], bool]:
@@ -199,14 +203,14 @@ class Limit:
                 f" 20 or '50%', got {most!r}"
             )
 
-    def check(self, plan: Plan, known: Mapping[str, Known], given: list[str]) -> None:
+    def check(self, gone: Iterable[str], known: Mapping[str, Known], given: list[str]) -> None:
         """Refuse to remove more files; those that could never be read do not count.
 
         Raises:
-            CatalogError: when the plan removes more.
+            CatalogError: when more are to go.
 
         """
-        gone = [name for name in plan.gone if known[name].was_read]
+        gone = [name for name in gone if known[name].was_read]
         if self._number is not None:
             self._check(len(gone), len(gone), self._number, "")
             return

@@ -10,7 +10,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
 from itertools import islice
@@ -28,8 +29,16 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
 
+    from fnabi.vmfb._remote import RemoteFile
+
 _CHUNK = 512
 """The most files of a batch."""
+
+_REMOTE = 128
+"""The most files of stores in a batch. The metadata of two batches are in memory at a time."""
+
+_SECONDS = 2.0
+"""How long the files of a batch are read, since a kill loses what is not committed."""
 
 _OF_ERROR = ("file", "error_code", "error_offset", "error_path", "error")
 _OF_STATE = ("file_bytes", "size", "mtime_ns", "etag")
@@ -42,7 +51,7 @@ class Batch(NamedTuple):
     """What was read of some files.
 
     Attributes:
-        size: The number of files.
+        size: The number of files, which are the first of those that were to be read.
         files: Rows of the table ``files``.
         functions: Rows of a scan, a pyarrow.Table.
 
@@ -96,34 +105,121 @@ def read_files(files: Sequence[Found], reading: Reading) -> Iterator[Batch]:
         CatalogError: when a process that reads files was ended from outside.
 
     """
-    here = files
-    if reading.processes > 1 and not multiprocessing.current_process().daemon:
-        local = [file for file in files if not is_remote(file.path)]
-        if len(local) >= _WORTH:
-            yield from _in_processes(_chunks(local), reading)
-            here = [file for file in files if is_remote(file.path)]
-    for chunk in _chunks(here):
-        yield _read(chunk, reading)
+    local = [file for file in files if not is_remote(file.path)]
+    remote = [file for file in files if is_remote(file.path)]
+    chunks = _chunks(local, _CHUNK)
+    if (
+        reading.processes > 1
+        and len(local) >= _WORTH
+        and not multiprocessing.current_process().daemon
+    ):
+        yield from _in_processes(chunks, reading)
+    for chunk in chunks:
+        while chunk:
+            batch = _read(chunk, reading)
+            chunk = chunk[batch.size :]
+            yield batch
+    if remote:
+        yield from _in_stores(_chunks(remote, min(_CHUNK, _REMOTE)), reading)
 
 
-def _chunks(files: Sequence[Found]) -> Iterator[Sequence[Found]]:
-    for at in range(0, len(files), _CHUNK):
-        yield files[at : at + _CHUNK]
+def _chunks(files: Sequence[Found], size: int) -> Iterator[Sequence[Found]]:
+    for at in range(0, len(files), size):
+        yield files[at : at + size]
 
 
 def _read(files: Sequence[Found], reading: Reading) -> Batch:
-    pyarrow = import_module("pyarrow")
-
+    """Read the first of some files, as many as can be read in a short time."""
+    end = time.monotonic() + _SECONDS
     now = time.time_ns()
     how = reading.lenient, reading.options
-    rows = [file_row(file, now, *how, memory=reading.memory) for file in files]
-    good = [file.path for file, row in zip(files, rows, strict=True) if row.get("error") is None]
+    rows: list[dict[str, Any]] = []
+    for file in files:
+        rows.append(file_row(file, now, *how, memory=reading.memory))
+        if time.monotonic() > end:
+            break
+    return _batch(files[: len(rows)], rows, reading)
+
+
+def _in_stores(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterator[Batch]:
+    """Yield what is read of files of stores: the next are requested while some are written."""
+    from fnabi.vmfb._remote import open_files
+
+    def opened(files: Sequence[Found]) -> tuple[int, dict[str, RemoteFile | Exception | None]]:
+        now = time.time_ns()
+        listed = [file for file in files if file.error is None]
+        found = open_files(listed, reading.options, "Catalog.update")
+        return now, dict(zip((file.path for file in listed), found, strict=True))
+
+    pool = ThreadPoolExecutor(1, "fnabi-catalog")
+    try:
+        files: Sequence[Found] = next(chunks)
+        ahead = pool.submit(opened, files)
+        while files:
+            now, found = ahead.result()
+            after = next(chunks, ())
+            if after:
+                ahead = pool.submit(opened, after)
+            yield _read_remote(files, found, now, reading)
+            files = after
+    finally:  # when interrupted, without waiting
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _read_remote(
+    files: Sequence[Found],
+    opened: Mapping[str, RemoteFile | Exception | None],
+    now: int,
+    reading: Reading,
+) -> Batch:
+    """Read files of stores, each range once, with many requests at a time.
+
+    Args:
+        files: The files.
+        opened: Those that are open, or why not; None for a large one, by their names.
+        now: The time at which they were opened.
+        reading: How files are read.
+
+    """
+    from fnabi.vmfb._remote import RemoteFile
+    from fnabi.vmfb._store import REQUESTS
+
+    how = reading.lenient, reading.options
+    kept = {path: one for path, one in opened.items() if isinstance(one, RemoteFile)}
+    for one in kept.values():
+        one.kept = {}
+
+    def row(file: Found) -> dict[str, Any]:
+        return file_row(file, now, *how, memory=reading.memory, opened=opened.get(file.path))
+
+    # what is in the first range needs no thread, and what is large is read alone
+    partial = [file for file in files if file.path in kept and not kept[file.path].is_whole]
+    pool = ThreadPoolExecutor(REQUESTS, "fnabi-catalog")
+    try:
+        waiting = dict(zip((file.path for file in partial), pool.map(row, partial), strict=True))
+    finally:  # when interrupted, without waiting
+        pool.shutdown(wait=False, cancel_futures=True)
+    rows = [waiting.get(file.path) or row(file) for file in files]
+    return _batch(files, rows, reading, kept)
+
+
+def _batch(
+    files: Sequence[Found],
+    rows: list[dict[str, Any]],
+    reading: Reading,
+    opened: Mapping[str, RemoteFile] | None = None,
+) -> Batch:
+    """Return a batch of the rows of files, with those of their functions."""
+    pyarrow = import_module("pyarrow")
+
+    good = [file for file, row in zip(files, rows, strict=True) if row.get("error") is None]
     scan = Scan(
         good,
         lenient=reading.lenient,
         threads=reading.threads,
         storage_options=reading.options,
     )
+    scan._opened = opened or {}
     functions = pyarrow.table(scan.plain())
     failed = functions.filter(functions["function"].is_null()).select(_OF_ERROR).to_pylist()
     for error in failed:  # since its facts were read
@@ -144,6 +240,7 @@ def _in_processes(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterat
     context = multiprocessing.get_context("spawn")  # a fork would copy threads and locks
     one = reading._replace(threads=1, options=None)  # which may hold what no pipe takes
     running: dict[Any, SpawnProcess] = {}
+    given: dict[Any, Sequence[Found]] = {}
     try:
         for chunk in islice(chunks, reading.processes):
             ours, theirs = context.Pipe()
@@ -151,6 +248,7 @@ def _in_processes(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterat
             process.start()
             theirs.close()
             running[ours] = process
+            given[ours] = chunk
             ours.send(chunk)
         while running:
             ready: Any
@@ -158,9 +256,9 @@ def _in_processes(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterat
                 answer = ready.recv()
                 if isinstance(answer, Exception):
                     raise answer
-                next_chunk = next(chunks, None)
-                if next_chunk is not None:
-                    ready.send(next_chunk)
+                given[ready] = given[ready][answer.size :] or next(chunks, ())
+                if given[ready]:
+                    ready.send(given[ready])
                 else:
                     ready.close()
                     running.pop(ready).join()

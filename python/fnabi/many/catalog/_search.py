@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from fnabi._base.arguments import check_items, check_type
 from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, type_name
 from fnabi.many import pattern as patterns
+from fnabi.many.catalog._history import as_of
 from fnabi.many.catalog._signature import from_message
 from fnabi.many.pattern import BufferOf, Pattern, Star, ValuePattern
 from fnabi.many.pattern._sql import compile_pattern, literal
@@ -55,9 +57,10 @@ def search_query(
     exact: bool = False,
     limit: int | None = None,
     runtime: Runtime = None,
+    at: datetime | None = None,
     **names: str | None,
 ) -> str:
-    """Return the SQL query of a search; the arguments are those of `Catalog.find`."""
+    """Return the SQL query of a search; the arguments are those of `Catalog.find`, `at` in UTC."""
     asked = patterns.parse(pattern) if isinstance(pattern, str) else pattern
     if not isinstance(asked, Pattern):
         raise ArgumentTypeError(
@@ -89,8 +92,9 @@ def search_query(
     end = "" if limit is None else f" LIMIT {limit}"
     order = "ORDER BY differences, file, ordinal, function"
     # What is materialized is computed once, and messages are read for the result only.
+    tables = "" if at is None else f"{as_of(at)}, "
     return (
-        f"WITH matching AS MATERIALIZED (SELECT id, {compiled.differences} AS differences"
+        f"WITH {tables}matching AS MATERIALIZED (SELECT id, {compiled.differences} AS differences"
         f" FROM {compiled.source} WHERE {compiled.condition}),"
         " best AS MATERIALIZED (SELECT file, module, function, source, differences, ordinal,"
         " signature_id FROM functions JOIN matching ON signature_id = id"

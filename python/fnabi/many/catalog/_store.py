@@ -5,8 +5,9 @@ always as it was before a change or after it, whenever the process ends. One pro
 catalog at a time; it holds a lock, which the system releases when the process ends. Consumers
 need no lock: they keep what they have opened, while and after it is replaced.
 
-A file ``PATH`` is written in the folder ``.PATH.new`` beside it; ``.PATH.lock`` is there while it
-is changed, see `_lock`.
+A file ``PATH`` is written in the folder ``.PATH.new`` beside it, in transactions. An update that
+ends early leaves that folder with what it has committed, and the next one goes on there, see
+`_unfinished`. ``.PATH.lock`` is there while the catalog is changed, see `_lock`.
 
 A catalog may come from anywhere. DuckDB opens it without access to other files, extensions and
 variables of Python, and before anything is read, `_check` refuses a file with more
@@ -16,104 +17,48 @@ than tables. Then not even the catalog's own file can be opened again, and the s
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
+import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
 
 from fnabi._base.files import check_regular, path_text
 from fnabi._base.text import shown_text
 from fnabi.errors import (
     ArgumentValueError,
     CatalogError,
+    FormatError,
     MissingFileError,
-    MissingPackageError,
 )
-from fnabi.many.catalog._check import check, damaged, no_catalog
-from fnabi.many.catalog._lock import locked
+from fnabi.many._lock import locked
+from fnabi.many.catalog._check import check, damaged, no_catalog, read_all
+from fnabi.many.catalog._database import (
+    Opened,
+    confine,
+    connect,
+    load_duckdb,
+    look_inside_last,
+    problem_of,
+    quoted,
+    seal,
+)
 from fnabi.many.catalog._table import create
+from fnabi.many.pattern._sql import literal, quoted_name
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _SLASHES = tuple(filter(None, (os.sep, os.altsep)))
 
-_CONFIG = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "allow_community_extensions": "false",
-    "python_enable_replacements": "false",  # reads of variables of Python by their names
-}
-
 _LOGS = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
 """The ends of the names of the files that DuckDB looks for when it opens a database."""
-
-
-class Opened(NamedTuple):
-    """Connections to one state of a catalog, which cannot change it.
-
-    Attributes:
-        own: For queries of fnabi.
-        user: For other ones, which may make temporary tables.
-        is_current: Whether the tables are of this version.
-
-    """
-
-    own: DuckDBPyConnection
-    user: DuckDBPyConnection
-    is_current: bool = True
-
-    def close(self) -> None:
-        """Close both."""
-        self.user.close()
-        self.own.close()
-
-
-def load_duckdb() -> Any:
-    """Import duckdb, and check that pyarrow is there, which only updates import."""
-    for name in ("duckdb", "pyarrow"):
-        if find_spec(name) is None:
-            raise MissingPackageError(
-                f"Catalog: {name} is not installed (pip install duckdb pyarrow)"
-            )
-    return import_module("duckdb")
-
-
-def _connect(spill: str = "") -> DuckDBPyConnection:
-    """Return a connection to a database in memory.
-
-    Args:
-        spill: The folder for what does not fit into memory; without it, that is an error.
-
-    """
-    config = _CONFIG | {"temp_directory": spill}
-    duckdb = load_duckdb()
-    try:
-        connection: DuckDBPyConnection = duckdb.connect(":memory:", config=config)
-    except duckdb.OutOfMemoryException as problem:
-        raise _no_memory(problem) from None
-    return connection
-
-
-def _confine(connection: DuckDBPyConnection, setting: str = "", names: Iterable[str] = ()) -> None:
-    """Allow no access to files, but for the names that a setting lists."""
-    if setting:
-        connection.execute(f"SET {setting} = [{', '.join(map(_quoted, names))}]")
-    connection.execute("SET enable_external_access = false")
-
-
-def _seal(connection: DuckDBPyConnection) -> None:
-    """Open no further file, not even an allowed one, and change no setting."""
-    connection.execute("SET disabled_filesystems = 'LocalFileSystem'")
-    connection.execute("SET lock_configuration = true")
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 class _Place:
@@ -128,11 +73,37 @@ class _Place:
         try:
             yield
         except load_duckdb().Error as problem:
-            raise _problem(problem, self.path) from None
+            raise problem_of(problem, self.path) from None
+
+    def fetch(
+        self, connection: DuckDBPyConnection, query: str, row: Any = None, **values: object
+    ) -> list[Any]:
+        """Return the rows of a query.
+
+        Args:
+            connection: The connection.
+            query: The query.
+            row: The type of a row, for values that fnabi looks into; msgspec checks them.
+            values: The values of its parameters.
+
+        Raises:
+            FormatError: when the catalog is damaged.
+
+        """
+        with self.told():
+            try:
+                rows: list[Any] = connection.execute(query, values or None).fetchall()
+                return rows if row is None else msgspec.convert(rows, list[row])
+            except (ValueError, OverflowError) as problem:  # text that is not UTF-8, odd dates
+                raise damaged(self.path, problem) from None
 
 
-def open_store(path: str | os.PathLike[str] | None) -> Store:
+def open_store(path: str | os.PathLike[str] | None, where: str = "Catalog: path") -> Store:
     """Return the store for the path of a file, or for None.
+
+    Args:
+        path: The path.
+        where: The function and the argument that an error names.
 
     Raises:
         CallError: when it is no path.
@@ -142,7 +113,7 @@ def open_store(path: str | os.PathLike[str] | None) -> Store:
     """
     if path is None:
         return MemoryStore()
-    name = path_text("Catalog: path", path)
+    name = path_text(where, path)
     if name.endswith(_SLASHES) or os.path.isdir(name):
         why = "a folder, expected the name of a DuckDB file"
         raise IsADirectoryError(errno.EISDIR, why, name)
@@ -172,25 +143,52 @@ class MemoryStore(_Place):
             "Catalog.sql: allow_files: expected a catalog in a file, got one in memory"
         )
 
+    def attach(self, connection: DuckDBPyConnection, name: str) -> None:
+        """Refuse a connection of the user, which sees no database in another's memory."""
+        raise ArgumentValueError(
+            "duckdb.attach: catalog: expected a catalog in a file, got one in memory"
+        )
+
     def _database(self) -> DuckDBPyConnection:
         if self._connection is None:
-            self._connection = _connect()
-            _confine(self._connection)
-            _seal(self._connection)
+            self._connection = connect()
+            confine(self._connection)
+            seal(self._connection)
             create(self._connection)
         return self._connection
 
-    def begin(self, *, fresh: bool) -> DuckDBPyConnection:
+    def modified(self) -> datetime:
+        """Return the time of now: nothing in memory is of an earlier version."""
+        return datetime.now(UTC).replace(tzinfo=None)
+
+    def identity(self, own: str | None) -> str:
+        """Return what tells the catalog from others: there are none."""
+        return ""
+
+    def open_unfinished(self) -> None:
+        """Return nothing: what is in memory does not outlive an update that ends early."""
+
+    def begin(self, *, fresh: bool, again: bool = False) -> DuckDBPyConnection:
         """Return a connection to a copy of the catalog."""
         return self._database().execute("BEGIN")
+
+    def transaction(self, connection: DuckDBPyConnection) -> Any:
+        """Return a context without effect: the whole change is one transaction."""
+        return nullcontext()
 
     def commit(self, connection: DuckDBPyConnection) -> None:
         """Put the tables in the place of the catalog."""
         connection.execute("COMMIT")
 
-    def discard(self, connection: DuckDBPyConnection) -> None:
+    def leave(self, connection: DuckDBPyConnection) -> None:
         """Drop what was changed."""
-        connection.execute("ROLLBACK")
+        with suppress(load_duckdb().Error):  # the database may be unusable
+            connection.execute("ROLLBACK")
+
+    discard = leave
+
+    def drop_unfinished(self) -> None:
+        """Do nothing: there is no copy."""
 
     def lock(self) -> Any:
         """Return a context without effect: other processes cannot see the catalog."""
@@ -207,6 +205,7 @@ class FileStore(_Place):
         self._lock = os.path.join(self._folder, f".{name}.lock")
         self._part = os.path.join(self._folder, f".{name}.new")
         self._new = os.path.join(self._part, "catalog.duckdb")
+        self._spill = os.path.join(self._part, "spill")
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -217,8 +216,7 @@ class FileStore(_Place):
             OSError: when the lock cannot be created.
 
         """
-        with locked(self._lock, self.path):
-            self._clean()  # what a process that was ended has left
+        with locked(self._lock, self.path, "is updating the catalog", CatalogError):
             yield
 
     def exists(self) -> bool:
@@ -240,19 +238,21 @@ class FileStore(_Place):
         """
         if not self.exists():
             raise MissingFileError(self.path, "no catalog")
-        check_regular(self._file)
-        if not is_duckdb(self._file):  # DuckDB may import it as another format
+        return self._open(self._file, earlier)
+
+    def _open(self, file: str, earlier: bool = False) -> Opened:
+        check_regular(file)
+        if not is_duckdb(file):  # DuckDB may import it as another format
             raise no_catalog(self.path)
-        own = _connect()
+        own = connect()
         try:
             with self.told():
-                _confine(own, "allowed_paths", [f"{self._file}{end}" for end in _LOGS])
-                self._attach(own)
-                is_current = check(own, self.path, earlier=earlier)
-                opened = Opened(own, own.cursor(), is_current)
+                confine(own, "allowed_paths", [f"{file}{end}" for end in _LOGS])
+                _attach(own, file)
+                opened = Opened(own, own.cursor(), check(own, self.path, earlier=earlier))
                 for connection in opened[:2]:
-                    _search(connection)
-                _seal(own)
+                    look_inside_last(connection)
+                seal(own)
         except BaseException:
             own.close()
             raise
@@ -261,49 +261,121 @@ class FileStore(_Place):
     def open_unconfined(self) -> DuckDBPyConnection:
         """Return a connection that may also read and write files."""
         self.open().close()
-        connection = _connect()
+        connection = connect()
         with self.told():
-            self._attach(connection)
-            _search(connection)
+            _attach(connection, self._file)
+            look_inside_last(connection)
         return connection
 
-    def _attach(self, connection: DuckDBPyConnection) -> None:
-        connection.execute(f"ATTACH {_quoted(self._file)} AS catalog (READ_ONLY)")
+    def attach(self, connection: DuckDBPyConnection, name: str) -> None:
+        """Attach the catalog under a name to a connection of the user, which is not confined.
 
-    def begin(self, *, fresh: bool) -> DuckDBPyConnection:
+        It is checked before, where its content reaches nothing, and again after, since the file
+        may be another one by then.
+        """
+        self.open().close()
+        connection.execute(f"ATTACH {literal(self._file)} AS {quoted_name(name)} (READ_ONLY)")
+        try:
+            with self.told():
+                check(connection, self.path, database=name)
+        except BaseException:
+            connection.execute(f"DETACH {quoted_name(name)}")
+            raise
+
+    def modified(self) -> datetime:
+        """Return when the catalog was written, in UTC and without the zone."""
+        return datetime.fromtimestamp(os.stat(self._file).st_mtime, UTC).replace(tzinfo=None)
+
+    def identity(self, own: str | None) -> str:
+        """Return what tells the state of the catalog from every other one.
+
+        Args:
+            own: What its tables have under the key ``id``; None where they have nothing.
+
+        """
+        if not self.exists():
+            return "none"
+        self._merge_log()
+        if own is None:  # an earlier fnabi has written it
+            with open(self._file, "rb") as file:
+                return hashlib.file_digest(file, "blake2b").hexdigest()
+        status = os.stat(self._file)  # another program may have changed it
+        return f"{own} {status.st_size} {status.st_mtime_ns}"
+
+    def open_unfinished(self) -> Opened | None:
+        """Open the copy that an update has left that ended early; drop what is none.
+
+        It is checked as the catalog of a stranger is, and read to its end.
+        """
+        try:
+            if not stat.S_ISDIR(os.lstat(self._part).st_mode):
+                raise no_catalog(self.path)
+            with suppress(FileNotFoundError):
+                shutil.rmtree(self._spill)
+            for name in os.listdir(self._part):
+                check_regular(os.path.join(self._part, name))
+            opened = self._open(self._new)
+            try:
+                with self.told():
+                    read_all(opened.own)
+            except BaseException:
+                opened.close()
+                raise
+        except (OSError, FormatError, CatalogError):
+            self.drop_unfinished()
+            return None
+        return opened
+
+    def begin(self, *, fresh: bool, again: bool = False) -> DuckDBPyConnection:
         """Return a connection to a copy of the catalog, to be changed while the lock is held.
 
         Args:
             fresh: Whether it begins with empty tables instead.
+            again: Whether it is the copy that `open_unfinished` has opened.
 
         """
         connection = None
         try:
-            os.mkdir(self._part)
-            if not fresh:
-                self._merge_log()
-                shutil.copyfile(self._file, self._new)
+            if not again:
+                self.drop_unfinished()
+                os.mkdir(self._part)
+                if not fresh:
+                    self._merge_log()
+                    shutil.copyfile(self._file, self._new)
             with self.told():
-                connection = _connect(os.path.join(self._part, "spill"))
-                _confine(connection, "allowed_directories", [self._part])
-                connection.execute(f"ATTACH {_quoted(self._new)} AS catalog; USE catalog")
-                if fresh:
+                connection = connect(self._spill)
+                confine(connection, "allowed_directories", [self._part])
+                connection.execute(f"ATTACH {quoted(self._new)} AS catalog; USE catalog")
+                if fresh and not again:
                     create(connection)
         except BaseException as problem:
             if connection is not None:
                 connection.close()
-            self._clean()
+            if not again:
+                self.drop_unfinished()
             self._rename(problem)
             raise
         return connection
+
+    @contextmanager
+    def transaction(self, connection: DuckDBPyConnection) -> Iterator[None]:
+        """Commit what the block changes, all of it or nothing."""
+        connection.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            with suppress(load_duckdb().Error):  # the database may be unusable
+                connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
 
     def _merge_log(self) -> None:
         """Merge what another program wrote to the catalog before it was ended."""
         if os.path.exists(f"{self._file}.wal"):
             with self.told():
-                connection = _connect()
-                _confine(connection, "allowed_directories", [self._folder])
-                connection.execute(f"ATTACH {_quoted(self._file)} AS catalog; CHECKPOINT catalog")
+                connection = connect()
+                confine(connection, "allowed_directories", [self._folder])
+                connection.execute(f"ATTACH {quoted(self._file)} AS catalog; CHECKPOINT catalog")
                 connection.close()
 
     def commit(self, connection: DuckDBPyConnection) -> None:
@@ -324,16 +396,20 @@ class FileStore(_Place):
         except BaseException as problem:
             self._rename(problem)
             raise
-        finally:
-            self.discard(connection)
+        self.drop_unfinished()
         _sync(self._folder)
+
+    def leave(self, connection: DuckDBPyConnection) -> None:
+        """Close the connection, and keep what it has committed for the next update."""
+        connection.close()
 
     def discard(self, connection: DuckDBPyConnection) -> None:
         """Close the connection and drop what was changed."""
         connection.close()
-        self._clean()
+        self.drop_unfinished()
 
-    def _clean(self) -> None:
+    def drop_unfinished(self) -> None:
+        """Remove the copy."""
         with suppress(FileNotFoundError):
             try:
                 shutil.rmtree(self._part)
@@ -347,12 +423,11 @@ class FileStore(_Place):
             problem.filename, problem.filename2 = self.path, None
 
 
+def _attach(connection: DuckDBPyConnection, file: str) -> None:
+    connection.execute(f"ATTACH {quoted(file)} AS catalog (READ_ONLY)")
+
+
 Store: TypeAlias = MemoryStore | FileStore
-
-
-def _search(connection: DuckDBPyConnection) -> None:
-    """Look up names among the functions of DuckDB first, which macros can then not replace."""
-    connection.execute("SET search_path = 'system.main,catalog.main'")
 
 
 def _sync(path: str) -> None:
@@ -373,31 +448,3 @@ def is_duckdb(path: str) -> bool:
     """Return whether a regular file starts as those of DuckDB do."""
     with open(path, "rb") as file:
         return file.read(12)[8:] == b"DUCK"
-
-
-_OF_SYSTEM = [
-    getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EMFILE", "EIO")
-    if hasattr(errno, name)
-]
-"""The errors of the system that DuckDB quotes by their texts."""
-
-
-def _no_memory(problem: Exception) -> MemoryError:
-    """Return the error to raise for DuckDB's lack of memory."""
-    return MemoryError(str(problem).partition("\n")[0])
-
-
-def _problem(problem: Exception, path: str) -> Exception:
-    """Return the error to raise for one of DuckDB."""
-    duckdb, text = load_duckdb(), str(problem)
-    if isinstance(problem, duckdb.OutOfMemoryException):
-        return _no_memory(problem)
-    if "Conflicting lock" in text or "Could not set lock" in text:
-        return CatalogError(f"{path}: another program has opened the catalog for writing")
-    for number in _OF_SYSTEM:
-        if os.strerror(number) in text:
-            return OSError(number, os.strerror(number), path)
-    if "not a valid DuckDB database" in text:
-        return no_catalog(path)
-    return damaged(path, problem)

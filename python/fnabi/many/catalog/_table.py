@@ -12,6 +12,11 @@ null for what the code does not tell.
 ``functions`` has a row for each export, with the columns of `scan.Scan`, the text ``signature`` and
 ``signature_id``.
 
+``past_files`` and ``past_functions`` have rows that updates have replaced or removed, with the
+columns that history needs, and ``past_signatures`` has the signatures that no other functions have.
+`_history` writes them, and ``since`` and ``until``: the times in UTC of the updates from which on,
+and up to which, the catalog had such a row. They are null in an unfinished copy alone.
+
 ``signatures`` has a row for each different signature, which searches read: its ``id``, which
 functions refer to; its ``digest``; its ``message``, from which `_signature` builds it;
 its text ``signature``; whether it is ``untold`` because it is from the bytecode or the calling
@@ -31,19 +36,18 @@ in preorder, ``inputs`` and ``results``::
 memory that modules take; under the key ``path``, what was given to
 `Catalog.update`; under the key ``mount``, the mount points that the files are below; under the
 key ``release``, the releases that ``runs_on`` is about, and under ``fnabi`` the version that has
-written it, since a later one may know more of them.
+written it, since a later one may know more of them; under the key ``id`` what tells this state of
+the catalog from every other, and under ``origin`` what it was made from, see `_unfinished`; under
+``first`` and ``updated`` the times of the first and the last update that history knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from fnabi._base import core
-from fnabi._base.text import shown_text
 from fnabi._fnabi import lib
-from fnabi.many.catalog._signature import from_nodes, message, node_ends
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -51,8 +55,11 @@ if TYPE_CHECKING:
 UNREAD = core.code_name(lib.FNABI_FILE)
 """The ``error_code`` of a file that could not be read, whatever is in it."""
 
-VERSION = "6"
+VERSION = "7"
 """The version of the tables, in the table ``catalog`` under the key ``version``."""
+
+ROOTS = "SELECT value FROM catalog WHERE key = 'path' AND value IS NOT NULL"
+"""The query for what was given to updates."""
 
 _TARGET = "STRUCT(backend VARCHAR, format VARCHAR, triple VARCHAR, cpu VARCHAR, features VARCHAR[])"
 _OF_FILE = {
@@ -98,6 +105,7 @@ _OF_FILE = {
     "stale": "VARCHAR",
     "digest": "BLOB",
     "record": "BLOB",
+    "since": "TIMESTAMP",
 }
 OF_RELEASES = ("runs_on", "runs_unknown", "host_modules")
 """The columns of ``files`` that depend on which releases are known."""
@@ -106,7 +114,7 @@ _NODES = (
     "STRUCT(kind VARCHAR, dtype VARCHAR, shape BIGINT[], depth SMALLINT, name VARCHAR,"
     " name_bytes BLOB, ref VARCHAR, ref_bytes BLOB)[]"
 )
-_FROM_SCAN = {
+FROM_SCAN = {
     "file": "VARCHAR NOT NULL",
     "module": "VARCHAR NOT NULL",
     "function": "VARCHAR NOT NULL",
@@ -125,7 +133,7 @@ _FROM_SCAN = {
     "error_path": "VARCHAR",
     "error": "VARCHAR",
 }
-_ADDED = {"signature": "VARCHAR", "signature_id": "INTEGER"}
+_ADDED = {"signature": "VARCHAR", "signature_id": "INTEGER", "since": "TIMESTAMP"}
 _OF_SIGNATURE = {
     "id": "INTEGER NOT NULL",
     "digest": "UUID NOT NULL",
@@ -133,7 +141,7 @@ _OF_SIGNATURE = {
     "signature": "VARCHAR NOT NULL",
     "untold": "BOOLEAN NOT NULL",
 }
-_OF_SIDES = {
+OF_SIDES = {
     "{0}_count": ("INTEGER", "len({0})"),
     "{0}": (
         "STRUCT(kind VARCHAR, dtype VARCHAR, rank INTEGER, dims BIGINT[], depth SMALLINT,"
@@ -146,131 +154,43 @@ _OF_SIDES = {
         " ref: n.ref, ref_bytes: n.ref_bytes}})",
     ),
 }
-_SIDES = ("inputs", "results")
+SIDES = ("inputs", "results")
 
 
+_SIGNATURES = _OF_SIGNATURE | {
+    name.format(side): of[0] for side in SIDES for name, of in OF_SIDES.items()
+}
+_SPAN = {"since": "TIMESTAMP", "until": "TIMESTAMP"}
+PAST_FILE = ("file", "module", "runs_on", "error", "digest", "record")
+"""The columns of ``files`` that are kept of files of before."""
+
+PAST_FUNCTION = ("file", "module", "function", "source", "target", "signature_id")
+"""The columns of ``functions`` that are kept of functions of before."""
+
+_FUNCTIONS = FROM_SCAN | _ADDED
 COLUMNS = {
     "files": _OF_FILE,
-    "functions": _FROM_SCAN | _ADDED,
-    "signatures": _OF_SIGNATURE
-    | {name.format(side): of[0] for side in _SIDES for name, of in _OF_SIDES.items()},
+    "functions": _FUNCTIONS,
+    "signatures": _SIGNATURES,
+    "past_files": {name: _OF_FILE[name] for name in PAST_FILE} | _SPAN,
+    "past_functions": {name: _FUNCTIONS[name] for name in PAST_FUNCTION} | _SPAN,
+    "past_signatures": _SIGNATURES,
     "catalog": {"key": "VARCHAR NOT NULL", "value": "VARCHAR"},
 }
-"""The tables: their columns, with their types in SQL. `VERSION` changes with them."""
+"""The tables: their columns, with their types in SQL. `VERSION` changes with them: `_migrate`."""
 
 
 def create(connection: DuckDBPyConnection) -> None:
     """Create the tables, empty."""
     for table in COLUMNS:
-        _create(connection, table)
+        create_table(connection, table)
     connection.execute("INSERT INTO catalog VALUES ('version', ?)", [VERSION])
 
 
-def _create(connection: DuckDBPyConnection, table: str) -> None:
+def create_table(connection: DuckDBPyConnection, table: str) -> None:
+    """Create a table, empty, in the place of what has its name."""
     fields = ", ".join(f'"{name}" {type}' for name, type in COLUMNS[table].items())
     connection.execute(f"CREATE OR REPLACE TABLE {table} ({fields})")
-
-
-_DIGEST = (
-    "CASE WHEN inputs IS NOT NULL THEN"
-    " md5(to_json([inputs, results])::VARCHAR || (source IN ('bytecode', 'cconv')))::UUID END"
-)
-
-
-def add_functions(connection: DuckDBPyConnection, batch: Any) -> None:
-    """Add the exports of a batch of a scan, which is Arrow data."""
-    pyarrow = import_module("pyarrow")
-
-    connection.register("batch", pyarrow.table(batch))
-    connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE scanned AS SELECT *, {_DIGEST} AS digest FROM batch"
-        " WHERE function IS NOT NULL"
-    )
-    connection.unregister("batch")
-    _add_signatures(connection)
-    columns = ", ".join(f'scanned."{name}"' for name in _FROM_SCAN)
-    connection.execute(
-        f"INSERT INTO functions SELECT {columns}, signatures.signature, signatures.id"
-        " FROM scanned LEFT JOIN signatures USING (digest)"
-    )
-    connection.execute("DROP TABLE scanned")
-
-
-def _add_signatures(connection: DuckDBPyConnection) -> None:
-    """Add the signatures of scanned functions that the catalog does not have yet."""
-    pyarrow = import_module("pyarrow")
-
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE fresh AS"
-        " SELECT digest, any_value(inputs) AS inputs, any_value(results) AS results,"
-        " any_value(source IN ('bytecode', 'cconv')) AS untold FROM scanned"
-        " WHERE digest IS NOT NULL AND digest NOT IN (SELECT digest FROM signatures)"
-        " GROUP BY digest"
-    )
-    rows = connection.execute("SELECT digest::VARCHAR, inputs, results FROM fresh").fetchall()
-    if rows:
-        made = [from_nodes(inputs, results) for _, inputs, results in rows]
-        columns = {
-            "digest": pyarrow.array([row[0] for row in rows], pyarrow.string()),
-            "message": pyarrow.array([*map(message, made)], pyarrow.binary()),
-            "signature": pyarrow.array([shown_text(str(each)) for each in made], pyarrow.string()),
-        }
-        for at, side in enumerate(_SIDES, start=1):
-            ends = pyarrow.array(
-                [node_ends(row[at]) for row in rows], pyarrow.list_(pyarrow.int32())
-            )
-            columns[f"{side}_end"] = ends
-        connection.register("made", pyarrow.table(columns))
-        sides = [each.format(side) for side in _SIDES for _, each in _OF_SIDES.values()]
-        connection.execute(
-            "INSERT INTO signatures SELECT"
-            " (SELECT coalesce(max(id), 0) FROM signatures) + row_number() OVER (),"
-            f" fresh.digest, message, signature, untold, {', '.join(sides)}"
-            " FROM fresh JOIN made ON fresh.digest = made.digest::UUID"
-        )
-        connection.unregister("made")
-    connection.execute("DROP TABLE fresh")
-
-
-def delete_files(connection: DuckDBPyConnection, files: list[str]) -> None:
-    """Delete the rows of files, and of their functions."""
-    pyarrow = import_module("pyarrow")
-
-    connection.register("gone", pyarrow.table({"file": pyarrow.array(files, pyarrow.string())}))
-    for table in ("files", "functions"):
-        connection.execute(f"DELETE FROM {table} WHERE file IN (SELECT file FROM gone)")
-    connection.unregister("gone")
-
-
-def mark_files(
-    connection: DuckDBPyConnection, stale: Mapping[str, str | None], *, read_again: bool = False
-) -> None:
-    """Set why files are stale, and whether the next update reads them again at any rate."""
-    pyarrow = import_module("pyarrow")
-
-    columns = {
-        "file": pyarrow.array(stale.keys(), pyarrow.string()),
-        "stale": pyarrow.array(stale.values(), pyarrow.string()),
-    }
-    connection.register("marks", pyarrow.table(columns))
-    connection.execute(
-        f"UPDATE files SET stale = marks.stale{', settled = false' if read_again else ''}"
-        " FROM marks WHERE files.file = marks.file"
-    )
-    connection.unregister("marks")
-
-
-def answer_files(connection: DuckDBPyConnection, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Set the columns of files that depend on which releases are known."""
-    pyarrow = import_module("pyarrow")
-
-    texts = pyarrow.list_(pyarrow.string())
-    schema = pyarrow.schema([("file", pyarrow.string()), *((name, texts) for name in OF_RELEASES)])
-    table = pyarrow.Table.from_pylist([*rows], schema)
-    connection.register("answered", table)
-    changes = ", ".join(f"{name} = answered.{name}" for name in OF_RELEASES)
-    connection.execute(f"UPDATE files SET {changes} FROM answered WHERE files.file = answered.file")
-    connection.unregister("answered")
 
 
 def set_values(connection: DuckDBPyConnection, key: str, values: Iterable[str]) -> None:
@@ -278,27 +198,3 @@ def set_values(connection: DuckDBPyConnection, key: str, values: Iterable[str]) 
     connection.execute("DELETE FROM catalog WHERE key = ?", [key])
     for value in values:
         connection.execute("INSERT INTO catalog VALUES (?, ?)", [key, value])
-
-
-def settle(connection: DuckDBPyConnection) -> None:
-    """Drop signatures that no function has, and put like ones beside each other."""
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE settled AS SELECT * FROM signatures"
-        " WHERE id IN (SELECT signature_id FROM functions)"
-        " ORDER BY inputs_count, results_count, inputs[1].dtype, signature"
-    )
-    _create(connection, "signatures")
-    connection.execute("INSERT INTO signatures FROM settled ORDER BY rowid")
-    connection.execute("DROP TABLE settled")
-
-
-def add_files(connection: DuckDBPyConnection, rows: Iterable[dict[str, Any]]) -> None:
-    """Add rows to ``files``; missing values become null."""
-    pyarrow = import_module("pyarrow")
-
-    schema = connection.sql("SELECT * FROM files LIMIT 0").to_arrow_table().schema
-    missing = dict.fromkeys(schema.names)
-    table = pyarrow.Table.from_pylist([missing | row for row in rows], schema)
-    connection.register("batch", table)
-    connection.execute("INSERT INTO files SELECT * FROM batch")
-    connection.unregister("batch")

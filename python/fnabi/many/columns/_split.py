@@ -237,14 +237,19 @@ def split_arrays(
     return [share(begin, end) for begin, end in _bounds(starts[-1], threads)]
 
 
-def split_file(file: IO[bytes], threads: int, size: int, most: int) -> Iterator[list[Share]]:
+def split_file(
+    file: IO[bytes], threads: int, size: int, most: int, at: int = 0
+) -> Iterator[tuple[list[Share], int]]:
     """Yield the shares of whole lines, about `size` bytes for each thread at a time.
+
+    With them comes the offset at which they end, the start of the next line. The file is read from
+    where it is, which is byte `at`.
 
     Raises:
         FormatError: when a line has more than `most` bytes.
 
     """
-    rest, at = b"", 0
+    rest = b""
     while True:
         # no more of a long line than is allowed, and a byte that shows that there is more
         block = file.read(min(size * threads, max(_LEAST, most + len(b"\r\n") + 1 - len(rest))))
@@ -255,7 +260,7 @@ def split_file(file: IO[bytes], threads: int, size: int, most: int) -> Iterator[
         end = len(data) if whole else data.rfind(b"\n") + 1
         rest = data[end:]
         if end > 0:
-            yield _split_lines(data, end, threads, at, most)
+            yield _split_lines(data, end, threads, at, most), at + end
         else:
             size *= 2  # so that a long line is not searched again and again
         at += end

@@ -62,6 +62,11 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def quoted_name(text: str) -> str:
+    """Return a text as a name in SQL."""
+    return '"' + text.replace('"', '""') + '"'
+
+
 class _Compiler(Conditions):
     def compile(self, pattern: Pattern) -> Compiled:
         self.counts.update(_variables((pattern.inputs, pattern.results)))

@@ -6,18 +6,17 @@ import argparse
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from itertools import count
 from typing import Any
 
-from fnabi._base.files import is_same_file
 from fnabi.abi import cconv, declaration, iree_abi, raw, sip
 from fnabi.abi.signature import Component, ComponentType, SignatureParser
 from fnabi.cli._arguments import size
-from fnabi.cli._output import Limit, add_output, check_output
+from fnabi.cli._output import Limit, add_output, add_progress, check_output, refuse_progress
 from fnabi.cli._screen import Screen, complain, one_line, signature
 from fnabi.cli._values import error_json, json_value
-from fnabi.cli.verbs.decode._table import long_lines, opened, write_decoded
+from fnabi.cli.verbs.decode._inputs import Inputs
+from fnabi.cli.verbs.decode._table import write_decoded
 from fnabi.errors import FormatError
 from fnabi.many._table._read import unpacked
 from fnabi.many.columns import MAX_LINE
@@ -44,12 +43,13 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help=f"the format of the signatures: {', '.join(_PARSERS)} (default: raw)",
     )
     verb.add_argument(
-        "text",
+        "texts",
         metavar="TEXT",
-        nargs="?",
-        help="a signature; - for standard input, one signature per line. With --output, a file of"
-        " signatures. Lines end with LF or CRLF; a blank one is a signature that is missing: an"
-        " error, and a row like any other, so that rows have the numbers of lines",
+        nargs="*",
+        help="a signature; - for standard input, one signature per line. With --output, files of"
+        " signatures, folders of them, patterns such as 'logs/*.txt', or URLs. Lines end with LF or"
+        " CRLF; a blank one is a signature that is missing: an error, and a row like any other, so"
+        " that rows have the numbers of lines",
     )
     verb.add_argument(
         "--input", metavar="FILE", help="decode the lines of a file; - for standard input"
@@ -57,8 +57,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--column",
         metavar="NAME",
-        help="with --output, decode this column of a file that is a table: Parquet, Arrow, lines of"
-        " JSON or CSV. The other columns are kept",
+        help="with --output, decode this column of files that are tables: Parquet, Arrow, lines of"
+        " JSON or CSV. The other columns are kept, and must be the same in all files",
     )
     verb.add_argument(
         "--prefix",
@@ -83,7 +83,14 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="the longest line that is read, such as 1GiB: a file may be one line that memory has"
         " no room for, above all a compressed one (default: 64MiB)",
     )
+    verb.add_argument(
+        "--resume",
+        action="store_true",
+        help="with --output FILE, keep what is done every two seconds in .FILE.parts, and go on"
+        " from there if an earlier run was killed or failed, unless the inputs or options differ",
+    )
     add_output(verb, "write a table with one row for each line")
+    add_progress(verb)
 
 
 def _abi(text: str) -> str:
@@ -92,9 +99,9 @@ def _abi(text: str) -> str:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.text is None and arguments.input is None:
+    if not arguments.texts and arguments.input is None:
         arguments.usage("TEXT is missing")
-    if arguments.text is not None and arguments.input is not None:
+    if arguments.texts and arguments.input is not None:
         arguments.usage("TEXT and --input cannot be combined")
     if arguments.prefix is not None and arguments.into is not None:
         arguments.usage("--prefix and --into cannot be combined")
@@ -105,11 +112,11 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.column is None and getattr(arguments, option) is not None:
                 arguments.usage(f"--{option} is only allowed with --column")
         check_output(arguments)
-        source = arguments.text if arguments.input is None else arguments.input
-        if source != "-" and is_same_file(arguments.output, source):
-            arguments.usage(f"--output is {source} itself, which is the input")
         return write_decoded(arguments, _PARSERS[arguments.abi])
-    for option in ("column", "prefix", "into", "max_errors", "format", "raw_csv"):
+    if len(arguments.texts) > 1:
+        arguments.usage("several TEXTs are only allowed with --output")
+    refuse_progress(arguments, "--output")
+    for option in ("column", "prefix", "into", "max_errors", "format", "raw_csv", "resume"):
         if getattr(arguments, option) not in (None, False):
             arguments.usage(f"--{option.replace('_', '-')} is only allowed with --output")
     status = 0
@@ -123,8 +130,8 @@ def run(arguments: argparse.Namespace) -> int:
                 complain("" if number is None else f"line {number}: ", problem)
             else:
                 complain(f"line {number}: ", "the line is blank, expected a signature")
-            if number is None and os.path.isfile(arguments.text):
-                file = one_line(arguments.text)
+            if number is None and os.path.isfile(arguments.texts[0]):
+                file = one_line(arguments.texts[0])
                 complain("", f"{file} is a file: did you mean --input={file}?")
             result: dict[str, Any] = {"error": error_json(problem)}
         else:
@@ -140,13 +147,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _lines(arguments: argparse.Namespace) -> Iterator[tuple[int | None, bytes]]:
     """Yield the lines of a file or of standard input with their numbers, or the text itself."""
-    if arguments.text not in (None, "-"):
-        yield None, os.fsencode(arguments.text)
+    if arguments.texts not in ([], ["-"]):
+        yield None, os.fsencode(arguments.texts[0])
         return
-    with ExitStack() as stack:
-        source = unpacked(opened(arguments, stack))
-        stack.enter_context(long_lines(source.name))
-        file, at = source.file, 0
+    with Inputs(arguments).opened(0) as source:
+        file, at = unpacked(source).file, 0
         for number in count(1):
             line = file.readline(arguments.max_line + len(b"\r\n"))
             if not line:

@@ -1,30 +1,35 @@
-"""``fnabi decode --output``: decode the lines of a file, or a column of a table."""
+"""``fnabi decode --output``: decode the lines of files, or a column of tables."""
 
 from __future__ import annotations
 
 import argparse
 import errno
-import os
-import stat
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from io import BufferedReader
-from itertools import islice
-from typing import Any
+from itertools import islice, zip_longest
+from typing import Any, NamedTuple
 
-from fnabi._base.files import named, open_file
+from fnabi._base.progress import show
 from fnabi._base.text import did_you_mean
-from fnabi.cli._output import Rows, output_format, progress_bar, write_table
-from fnabi.cli._screen import complain
+from fnabi._base.version import VERSION
+from fnabi.cli._output import Rows, output_format, wanted_progress, write_table
+from fnabi.cli._screen import complain, counted, where
+from fnabi.cli.verbs.decode._inputs import Inputs
 from fnabi.errors import CallError, FormatError, NotFoundError
 from fnabi.many import arrow
 from fnabi.many._engine import is_text
 from fnabi.many._table import format_of
-from fnabi.many._table._read import BUFFER, Counted, Source, Table, kind_of, open_table, unpacked
-from fnabi.many.columns import decode_columns, iter_columns
+from fnabi.many._table._parts import Parts, Place
+from fnabi.many._table._read import Source, Table, kind_of, open_table, skip, unpacked
+from fnabi.many._table._units import Units
+from fnabi.many.columns import Columns, decode_columns
 from fnabi.many.columns._part import abi_name
+from fnabi.many.columns._split import run, split_file
 
 _BATCH_BYTES = 1 << 22
 """The number of bytes that each thread decodes at once."""
@@ -32,38 +37,8 @@ _BATCH_BYTES = 1 << 22
 _SHOWN = 5
 """The number of rows whose errors are shown."""
 
-
-def opened(arguments: argparse.Namespace, stack: ExitStack, *, progress: bool = False) -> Source:
-    """Open the input, which may be standard input; nothing is read yet."""
-    name = arguments.text if arguments.input is None else arguments.input
-    if name == "-":
-        file: Any = sys.stdin.buffer
-        file = getattr(file, "raw", file)
-    else:
-        stack.enter_context(named(name, errno.EIO))
-        file = stack.enter_context(open_file(name))
-    bar = progress_bar(progress, "decode", _size_of(file), "bytes")
-    counted: Any = _Input(file, stack.enter_context(bar))
-    return Source(BufferedReader(counted, BUFFER), name, "fnabi decode")
-
-
-@contextmanager
-def long_lines(name: str) -> Iterator[None]:
-    """Name the file, and the option that helps, in the error for a line that is too long."""
-    try:
-        yield
-    except FormatError as problem:
-        problem.file, problem.hint = name, "--max-line=BYTES allows more"
-        raise
-
-
-def _size_of(file: Any) -> int | None:
-    """Return the size of a regular file."""
-    try:
-        status = os.fstat(file.fileno())
-    except OSError:
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
+_OPTIONS = ("column", "prefix", "into", "raw_csv")
+"""The options that the content of the output depends on, besides ABI and format."""
 
 
 def write_decoded(arguments: argparse.Namespace, parse: Callable[[bytes], Any]) -> int:
@@ -77,20 +52,297 @@ def write_decoded(arguments: argparse.Namespace, parse: Callable[[bytes], Any]) 
     abi: Any = abi_name(arguments.abi)
     if abi == "tokens":
         arguments.usage("--output does not support --abi tokens")
+    inputs = Inputs(arguments)
+    inputs.check(arguments)
     with ExitStack() as stack:
-        source = opened(arguments, stack, progress=True)
-        stack.enter_context(long_lines(source.name))
-        if arguments.column is None:
-            schema: Any = decode_columns([], abi)
-            batches, noun = _of_lines(arguments, source, abi), "line"
-        else:
-            table = open_table(unpacked(source), arguments.max_line)
-            # a dictionary would have to be that of all batches
-            plain = output_format(arguments) in (".arrow", ".csv")
-            decode = _Decode(arguments, abi, plain=plain)
-            schema = _schema(arguments, source.name, table.schema, decode)
-            batches, noun = _of_table(table, decode, parse), "row"
-        return write_table(arguments, schema, batches, noun, arguments.max_errors)
+        parts = stack.enter_context(Parts(arguments.output)) if arguments.resume else None
+        work: _Work = _OfLines(arguments, inputs, abi)
+        if arguments.column is not None:
+            work = _OfTables(arguments, inputs, abi, parse)
+        stack.enter_context(work)
+        schema, place = work.schema(), Place()
+        if parts is not None:
+            made = _made(arguments, abi) | {"table": work.identity}
+            reason = parts.load(made, len(inputs), inputs.state)
+            place = parts.last.place
+        before = work.begin(place)
+        if parts is not None:
+            _tell_start(arguments, parts, reason, work)
+        done = sum(inputs.state(index).size or 0 for index in range(place.input))
+        wanted = wanted_progress(arguments)
+        progress = show(
+            wanted,
+            "decode",
+            "fnabi",
+            files=len(inputs),
+            bytes=inputs.size if wanted else None,
+            before=(place.input, done + before),
+        )
+        inputs.advance = stack.enter_context(progress)
+        batches = work.batches()
+        return write_table(arguments, schema, batches, work.noun, arguments.max_errors, parts)
+
+
+def _made(arguments: argparse.Namespace, abi: str) -> dict[str, Any]:
+    """Return what the output depends on besides the inputs."""
+    try:
+        pyarrow = version("pyarrow")
+    except PackageNotFoundError:  # which lines of JSON do without
+        pyarrow = None
+    made = {"version of fnabi": VERSION, "version of pyarrow": pyarrow, "--abi": abi}
+    made |= {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OPTIONS}
+    return made | {"--format": output_format(arguments)}
+
+
+def _tell_start(
+    arguments: argparse.Namespace, parts: Parts, reason: str | None, work: _Work
+) -> None:
+    """Say what is not made again, and why the rest is."""
+    output = where(arguments.output)
+    begins = "begins again" if parts.last.end == 0 else f"goes on after {work.done()}"
+    if parts.is_done:
+        complain(output, "an earlier run has written it whole")
+    elif reason is not None:
+        complain(output, f"{reason}; {begins}")
+    elif parts.last.end:
+        complain(output, begins)
+
+
+class _Work(AbstractContextManager["_Work"], ABC):
+    """The decoding of inputs, one after the other.
+
+    Attributes:
+        noun: What a row is.
+        identity: What identifies the type of the rows.
+
+    """
+
+    noun: str
+    identity = ""
+
+    def __init__(self, arguments: argparse.Namespace, inputs: Inputs, abi: Any) -> None:
+        self._arguments = arguments
+        self._inputs = inputs
+        self._abi = abi
+        self._place = Place()
+        self._shown = 0
+        self._stack = ExitStack()
+        self._opened: Any = None
+
+    def __exit__(self, *given: Any) -> None:
+        self._stack.__exit__(*given)
+
+    @abstractmethod
+    def schema(self) -> Any:
+        """Return the type of the rows."""
+
+    def begin(self, place: Place) -> int:
+        """Open the first input; return how many of its bytes need not be read."""
+        self._place = place
+        if place.input == len(self._inputs):
+            return 0
+        if self._opened is None:
+            self._opened = self._stack.enter_context(self._open(place))
+        self._inputs.read = self._before()
+        return self._inputs.read
+
+    def batches(self) -> Iterator[Rows]:
+        """Yield the rows from the place on at which the work began."""
+        start, stack = self._place, self._stack.pop_all()
+        for index in range(start.input, len(self._inputs)):
+            place = start if index == start.input else Place(index)
+            if index > start.input:
+                self._opened = stack.enter_context(self._open(place))
+            with stack:
+                yield from self._decoded(place)
+
+    @abstractmethod
+    def _open(self, place: Place) -> AbstractContextManager[Any]:
+        """Open an input to be read from a place on."""
+
+    @abstractmethod
+    def _before(self) -> int:
+        """Return how many bytes of the open input need not be read."""
+
+    @abstractmethod
+    def _decoded(self, place: Place) -> Iterator[Rows]:
+        """Yield the rows of the open input."""
+
+    def done(self) -> str:
+        """Return what was done before the work began, in words."""
+        place, files = self._place, len(self._inputs)
+        if files == 1 and place.rows:
+            return self._rows()
+        rows = ""
+        if place.rows:
+            rows = f" and {self._rows()} of {self._inputs.files[place.input].path}"
+        return f"{place.input} of {counted(files, 'file')}{rows}"
+
+    def _rows(self) -> str:
+        """Return how many rows of an input were done before, in words."""
+        return counted(self._place.rows, self.noun)
+
+    def _tell(self, place: Place, row: int, problem: FormatError) -> None:
+        """Write an error about a row after the place."""
+        self._shown += 1
+        name = self._inputs.label(place.input)
+        complain(f"{name}{self.noun} {place.rows + row + 1}: ", problem)
+
+
+class _OfLines(_Work):
+    """Decodes each line; the file may be a pipe that is silent for long."""
+
+    noun = "line"
+
+    def schema(self) -> Columns:
+        return decode_columns([], self._abi)
+
+    @contextmanager
+    def _open(self, place: Place) -> Iterator[BufferedReader]:
+        with self._inputs.opened(place.input, again=place.rows > 0) as source:
+            file = unpacked(source).file
+            kind = kind_of(file)
+            if kind != "text":
+                self._arguments.usage(f"--column is missing: {source.name} is a table ({kind})")
+            self._is_table = _is_table(source.name, file.peek(1), self._abi)
+            if place.unit:
+                skip(file, 0, place.unit)
+            yield file
+
+    def _before(self) -> int:
+        return self._place.unit if self._opened.seekable() else 0
+
+    def _decoded(self, place: Place) -> Iterator[Rows]:
+        arguments = self._arguments
+        most = min(arguments.max_line, sys.maxsize)
+        found = split_file(self._opened, arguments.threads, _BATCH_BYTES, most, place.unit)
+        for shares, end in found:
+            columns = Columns(self._abi, run(shares, self._abi))
+            bad = columns.bad
+            for error in islice(columns.iter_errors() if bad else (), _SHOWN - self._shown):
+                try:
+                    columns[error.row]
+                except FormatError as problem:
+                    self._tell(place, error.row, problem)
+            if bad and self._is_table:
+                self._is_table = False  # said once
+                name = self._inputs.files[place.input].path
+                complain("", f"{name} looks like a table: --column=NAME decodes a column of it")
+            rows = place.rows + len(columns)
+            place = Place(place.input, rows, end, rows)
+            yield Rows(columns, len(columns), bad, place)
+
+
+def _is_table(name: str, start: bytes, abi: str) -> bool:
+    """Return whether a text is a table by its name, or by its start, lines of JSON."""
+    if start.startswith(b"{") and abi != "iree_abi":  # whose signatures are JSON
+        return True
+    try:
+        format_of(name)
+    except ValueError:
+        return False
+    return True
+
+
+class _Opened(NamedTuple):
+    """An open table."""
+
+    source: Source
+    table: Table
+    units: Units
+
+
+class _OfTables(_Work):
+    """Decodes a column of tables, all of which have the columns of the first."""
+
+    noun = "row"
+
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        inputs: Inputs,
+        abi: Any,
+        parse: Callable[[bytes], Any],
+    ) -> None:
+        super().__init__(arguments, inputs, abi)
+        self._parse = parse
+        # a dictionary would have to be that of all batches
+        plain = output_format(arguments) in (".arrow", ".csv")
+        self._decode = _Decode(arguments, abi, plain=plain)
+        self._first: Any = None
+
+    def schema(self) -> Any:
+        self._opened = self._stack.enter_context(self._open(Place()))
+        self._first = self._opened.table.schema
+        schema = _schema(self._arguments, self._opened.source.name, self._first, self._decode)
+        self.identity = schema.serialize().to_pybytes().hex()
+        return schema
+
+    def begin(self, place: Place) -> int:
+        if place != Place():
+            self._stack.close()
+            self._opened = None
+        return super().begin(place)
+
+    @contextmanager
+    def _open(self, place: Place) -> Iterator[_Opened]:
+        with self._inputs.opened(place.input, again=place.rows > 0) as source:
+            skipped = place.rows - place.row
+            units = Units(place.unit, place.row, skipped)
+            most = self._arguments.max_line
+            table = open_table(unpacked(source), most, units, self._first)
+            # parts of Parquet are read more than once
+            self._inputs.is_counted = table.rows is None
+            if self._first is not None:
+                self._check(source.name, table.schema)
+            yield _Opened(source, table, units)
+
+    def _check(self, name: str, schema: Any) -> None:
+        """Refuse a table with other columns than the first one."""
+        for then, now in zip_longest(self._first, schema):
+            if then is None or now is None or (then.name, then.type) != (now.name, now.type):
+                first = self._inputs.files[0].path
+                expected = "no further column" if then is None else f"{then.name!r} ({then.type})"
+                got = "none" if now is None else f"{now.name!r} ({now.type})"
+                why = f"other columns: expected {expected} as in {first}, got {got}"
+                raise OSError(errno.EBADMSG, why, name)
+
+    def _before(self) -> int:
+        table: Table = self._opened.table
+        return table.before if table.rows is None else self._read(self._place, table.rows)
+
+    def _read(self, place: Place, rows: int) -> int:
+        """Return how many bytes of a file of Parquet the rows are about."""
+        return place.rows * (self._inputs.state(place.input).size or 0) // max(1, rows)
+
+    def _rows(self) -> str:
+        rows = None if self._opened is None else self._opened.table.rows
+        return super()._rows() if rows is None else f"{self._place.rows} of {counted(rows, 'row')}"
+
+    def _decoded(self, place: Place) -> Iterator[Rows]:
+        pyarrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
+        _, table, units = self._opened
+        for batch in table.batches:
+            if batch.schema.metadata != self._first.metadata:
+                batch = pyarrow.RecordBatch.from_arrays(batch.columns, schema=self._first)
+            result = self._decode(batch)
+            status = self._decode.status(result)  # null without a text
+            codes = getattr(status, "indices", None)  # of a dictionary whose first value is "ok"
+            is_bad = compute.not_equal(*((status, "ok") if codes is None else (codes, 0)))
+            bad = compute.sum(is_bad).as_py() or 0
+            texts = batch.column(self._arguments.column)
+            left = _SHOWN - self._shown
+            for row in compute.indices_nonzero(is_bad)[:left].to_pylist() if bad and left else ():
+                text = texts[row].as_py()
+                try:
+                    self._parse(text.encode() if isinstance(text, str) else text)
+                except FormatError as problem:
+                    self._tell(place, row, problem)
+            rows = place.rows + batch.num_rows
+            place = Place(place.input, rows, *units.before(rows))
+            if table.rows is not None:
+                self._inputs.reach(self._read(place, table.rows))
+            yield Rows(result, batch.num_rows, bad, place)
 
 
 def _schema(arguments: argparse.Namespace, name: str, schema: Any, decode: _Decode) -> Any:
@@ -107,15 +359,6 @@ def _schema(arguments: argparse.Namespace, name: str, schema: Any, decode: _Deco
     except (CallError, NotFoundError) as problem:
         text = str(problem).removeprefix("arrow.decode: batch: ")
         arguments.usage(f"{name}: {text.replace('prefix= or into=', '--prefix or --into')}")
-
-
-class _Input(Counted):
-    """A file that may have more to read later; what was printed is shown before."""
-
-    def readinto(self, buffer: Any) -> int:
-        """Read from the file."""
-        print(end="", flush=True)
-        return super().readinto(buffer)
 
 
 class _Decode:
@@ -135,67 +378,3 @@ class _Decode:
         if self._into is not None:
             return decoded.column(self._into).field("status")
         return decoded.column(f"{self._prefix}status")
-
-
-def _of_lines(arguments: argparse.Namespace, source: Source, abi: Any) -> Iterator[Rows]:
-    """Decode the lines of a file, which may be a pipe that is silent for long."""
-    file = unpacked(source).file
-    kind = kind_of(file)
-    if kind != "text":
-        arguments.usage(f"--column is missing: {source.name} is a table ({kind})")
-    is_table = _is_table(source.name, file.peek(1), abi)
-    found = iter_columns(
-        file,
-        abi,
-        threads=arguments.threads,
-        batch_bytes=_BATCH_BYTES,
-        max_line=arguments.max_line,
-    )
-    rows = shown = 0
-    for columns in found:
-        bad = columns.bad
-        if bad and shown < _SHOWN:
-            for error in islice(columns.iter_errors(), _SHOWN - shown):
-                shown += 1
-                try:
-                    columns[error.row]
-                except FormatError as problem:
-                    complain(f"line {rows + error.row + 1}: ", problem)
-        if bad and is_table:
-            is_table = False  # said once
-            complain("", f"{source.name} looks like a table: --column=NAME decodes a column of it")
-        rows += len(columns)
-        yield Rows(columns, len(columns), bad)
-
-
-def _is_table(name: str, start: bytes, abi: str) -> bool:
-    """Return whether a text is a table by its name, or by its start, lines of JSON."""
-    if start.startswith(b"{") and abi != "iree_abi":  # whose signatures are JSON
-        return True
-    try:
-        format_of(name)
-    except ValueError:
-        return False
-    return True
-
-
-def _of_table(table: Table, decode: _Decode, parse: Callable[[bytes], Any]) -> Iterator[Rows]:
-    compute = import_module("pyarrow.compute")
-    rows = shown = 0
-    for batch in table.batches:
-        result = decode(batch)
-        status = decode.status(result)  # null without a text
-        codes = getattr(status, "indices", None)  # of a dictionary whose first value is "ok"
-        is_bad = compute.not_equal(*((status, "ok") if codes is None else (codes, 0)))
-        bad = compute.sum(is_bad).as_py() or 0
-        if bad and shown < _SHOWN:
-            texts = batch.column(decode.column)
-            for row in compute.indices_nonzero(is_bad)[: _SHOWN - shown].to_pylist():
-                shown += 1
-                text = texts[row].as_py()
-                try:
-                    parse(text.encode() if isinstance(text, str) else text)
-                except FormatError as problem:
-                    complain(f"row {rows + row + 1}: ", problem)
-        rows += batch.num_rows
-        yield Rows(result, batch.num_rows, bad)

@@ -10,9 +10,9 @@ from typing import Any
 
 from fnabi import compat
 from fnabi._base.url import is_remote, public
-from fnabi.cli._arguments import add_lenient, open_checked
+from fnabi.cli._arguments import add_lenient, add_moment, open_checked
 from fnabi.cli._html import add_html, check_html, write_diff_html, write_folders_html
-from fnabi.cli._output import shows_progress
+from fnabi.cli._output import add_progress, refuse_progress, wanted_progress
 from fnabi.cli._runtime import add_runtime, where
 from fnabi.cli._screen import Part, Screen, counted, one_line, signature
 from fnabi.cli._values import json_value
@@ -58,6 +58,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         "new",
         type=public,
         metavar="NEW",
+        nargs="?",
         help="the other module or folder; either module may be - for standard input",
     )
     add_html(verb, "the differences")
@@ -67,7 +68,14 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         action="store_true",
         help="OLD and NEW are catalogs or folders: show what changed in all modules, by cause",
     )
+    add_moment(
+        verb,
+        "--since",
+        "with --catalog, show what changed in the catalog OLD since this time, without NEW:"
+        " 2026-10-01, '2026-10-01 14:00', 7d or 12h ago",
+    )
     add_runtime(verb, RUNTIME)
+    add_progress(verb)
     add_lenient(verb)
 
 
@@ -91,14 +99,17 @@ def check_style(arguments: argparse.Namespace) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     check_style(arguments)
+    if arguments.since is not None and not arguments.catalog:
+        arguments.usage("--since is only allowed with --catalog")
+    if arguments.since is not None and arguments.new is not None:
+        arguments.usage("--since and NEW cannot be combined")
+    if arguments.since is None and arguments.new is None:
+        arguments.usage("NEW is missing")
     if arguments.catalog:
-        if arguments.style not in ("text", "json"):
-            arguments.usage(f"--style={arguments.style} cannot be used with --catalog")
         from fnabi.cli.verbs.diff._catalog import run_catalogs
 
-        if check_html(arguments):
-            arguments.usage("--html cannot be used with --catalog")
-        return run_catalogs(arguments, STATUS)
+        refuse_progress(arguments, "two folders")
+        return run_catalogs(arguments, STATUS, check_html(arguments))
     files = arguments.old, arguments.new
     if files == ("-", "-"):
         arguments.usage("OLD and NEW are both standard input, only one can be")
@@ -111,6 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("one of OLD and NEW is a folder, expected two modules or two folders")
     if folders[0]:
         return _diff_folders(arguments, page)
+    refuse_progress(arguments, "two folders")
     from fnabi.cli._catalogs import is_catalog
 
     for file in files:
@@ -135,7 +147,7 @@ def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
             arguments.old,
             arguments.new,
             lenient=arguments.lenient,
-            progress=shows_progress(),
+            progress=wanted_progress(arguments),
             **where(arguments),
         )
     )

@@ -8,10 +8,12 @@ from collections import Counter
 from itertools import islice
 from typing import Any
 
-from fnabi.cli._catalogs import open_catalog, shown_path
+from fnabi._base.moment import shown_moment
+from fnabi.cli._catalogs import open_catalog, open_past, shown_path
+from fnabi.cli._html import write_folders_html
 from fnabi.cli._runtime import where
 from fnabi.cli._screen import Screen, counted, one_line, signature
-from fnabi.compat import FileComparison, FileCompatibility
+from fnabi.compat import FileComparison, FileCompatibility, report
 from fnabi.many.catalog_diff import Cause, Occurrence, compare_catalogs, group
 
 _SCHEMA = "fnabi.diff-catalogs/1"
@@ -21,32 +23,56 @@ _SHOWN = 3
 _MEANINGS = {"breaking": "bad", "unknown": "unknown", "widening": "good", "notice": "notice"}
 
 
-def run_catalogs(arguments: argparse.Namespace, status: dict[FileCompatibility, int]) -> int:
-    """Compare two catalogs; `status` has the exit status of each verdict, the worst first."""
-    with (
-        open_catalog(arguments.old, arguments.lenient) as old,
-        open_catalog(arguments.new, arguments.lenient) as new,
-    ):
-        found = list(compare_catalogs(old, new, **where(arguments)))
-    causes = group(found)
+def run_catalogs(
+    arguments: argparse.Namespace, status: dict[FileCompatibility, int], page: bool
+) -> int:
+    """Compare two catalogs, or one with what it was.
+
+    Args:
+        arguments: The arguments of the command.
+        status: The exit status of each verdict, the worst first.
+        page: Whether to write a page.
+
+    """
+    found = _comparisons(arguments)
     verdicts = Counter(each.verdict for each in found)
     compatible: FileCompatibility = "compatible"
     worst = next((each for each in status if verdicts[each]), compatible)
     verdict = "compatible" if worst == "added" else worst
-    if arguments.json:
+    if page:
+        write_folders_html(arguments, found)
+    elif arguments.json:
         counts = {each: verdicts[each] for each in status}
-        shown: dict[str, Any] = {"schema": _SCHEMA, "verdict": verdict, "files": counts}
-        shown["causes"] = [_cause_json(cause) for cause in causes]
+        shown: dict[str, Any] = {"schema": _SCHEMA, "verdict": verdict}
+        if arguments.since is not None:
+            shown["since"] = arguments.since.isoformat().replace("+00:00", "Z")
+        shown["files"] = counts
+        shown["causes"] = [_cause_json(cause) for cause in group(found)]
         shown["unreadable"] = [
             {"file": each.file, "problem": each.problem} for each in found if each.problem
         ]
         print(json.dumps(shown, indent=2))
-        return status[worst]
-    _show(Screen(), causes, found)
-    counts_text = ", ".join(f"{verdicts[each]} {each}" for each in status if verdicts[each])
-    colon = ": " if counts_text else ""
-    print(f"{verdict}: {counted(len(found), 'file')}{colon}{counts_text}")
+    elif arguments.style != "text":
+        print(report.write(found, arguments.style), end="")
+    else:
+        _show(Screen(), group(found), found)
+        since = "" if arguments.since is None else f" since {shown_moment(arguments.since)}"
+        counts_text = ", ".join(f"{verdicts[each]} {each}" for each in status if verdicts[each])
+        colon = ": " if counts_text else ""
+        files = counted(len(found), "file") if found or not since else "no file has changed"
+        print(f"{verdict}{since}: {files}{colon}{counts_text}")
     return status[worst]
+
+
+def _comparisons(arguments: argparse.Namespace) -> list[FileComparison]:
+    if arguments.since is not None:
+        with open_past(arguments, arguments.old, "--since") as catalog:
+            return catalog.diff(arguments.since, **where(arguments))
+    with (
+        open_catalog(arguments.old, arguments.lenient) as old,
+        open_catalog(arguments.new, arguments.lenient) as new,
+    ):
+        return [*compare_catalogs(old, new, **where(arguments))]
 
 
 def _show(screen: Screen, causes: list[Cause], found: list[FileComparison]) -> None:

@@ -16,14 +16,6 @@ from fnabi.vmfb import bytecode
 _DISASSEMBLY_SCHEMA = "fnabi.disassembly/1"
 
 
-def add_disassemble(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--disassemble",
-        action="store_true",
-        help="show the bytecode of all functions, or of the one of --function, exported or not",
-    )
-
-
 def print_disassembly(arguments: argparse.Namespace, module: vmfb.Module) -> int:
     name: str | None = arguments.function
     try:

@@ -6,26 +6,11 @@ import argparse
 import json
 
 from fnabi import vmfb
-from fnabi.cli._arguments import whole
 from fnabi.cli._screen import complain, one_line, where
 from fnabi.errors import CallError
 from fnabi.vmfb.example import DIM
 
 _INPUTS_SCHEMA = "fnabi.inputs/1"
-
-
-def add_inputs(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--inputs",
-        action="store_true",
-        help="with --function, print the --input= flags of iree-run-module for it",
-    )
-    verb.add_argument(
-        "--dim",
-        type=whole(0),
-        metavar="N",
-        help=f"the size of each dynamic dim in these flags (default: {DIM})",
-    )
 
 
 def print_inputs(arguments: argparse.Namespace, export: vmfb.Export) -> int:

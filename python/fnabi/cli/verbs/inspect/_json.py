@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from fnabi import vmfb
@@ -16,7 +17,11 @@ from fnabi.vmfb._infer import Proofs
 _INSPECT_SCHEMA = "fnabi.inspect/1"
 
 
-def module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> dict[str, Any]:
+def print_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> None:
+    print(json.dumps(_module_json(module, found), indent=2))
+
+
+def _module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> dict[str, Any]:
     names = bytecode.names(module)
     from fnabi.cli.verbs.inspect._program import memory_json  # slow
 

@@ -17,16 +17,6 @@ from fnabi.vmfb.rodata import Content
 _EXTRACTED_SCHEMA = "fnabi.extracted/1"
 
 
-def add_extract(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--extract",
-        nargs=2,
-        metavar=("NAME", "DIR"),
-        help="write the segment of read-only data with this name or index, or all segments if"
-        " NAME is all, to new files in DIR",
-    )
-
-
 def extract_rodata(arguments: argparse.Namespace, module: vmfb.Module) -> int:
     name, directory = arguments.extract
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from typing import Any
 
@@ -9,14 +10,37 @@ from fnabi import vmfb
 from fnabi._base.dtype import NUMPY_OWN
 from fnabi.abi import cconv, declaration
 from fnabi.cli._screen import Part, Screen, counted, name_width, one_line, plain, signature
-from fnabi.cli.verbs.inspect._needs import show_needs_head
-from fnabi.cli.verbs.verify import finding_text
+from fnabi.cli._values import finding_text
+from fnabi.cli.verbs.inspect._needs import show_needs, show_needs_head
 from fnabi.errors import FormatError
 from fnabi.types import Buffer, DType, Named, Scalar
 from fnabi.vmfb._facts import Texts, answers_of, flag_names, place_of, span_count
 
 
-def show_head(screen: Screen, module: vmfb.Module) -> None:
+def show(
+    arguments: argparse.Namespace, module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]
+) -> None:
+    """Show the module, or one function of it, and the sections that are asked for."""
+    screen = Screen()
+    name = arguments.function
+    if name is None:
+        _show_head(screen, module)
+        _show_functions(screen, found)
+    for export, texts in found if name is not None else ():
+        _show_function(screen, module, export, texts)
+    if arguments.imports:
+        _show_imports(screen, module)
+    if arguments.needs:
+        show_needs(screen, module)
+    if arguments.rodata:
+        from fnabi.cli.verbs.inspect._rodata import show_rodata
+
+        show_rodata(screen, module)
+    if arguments.debug:
+        _show_debug(screen, module, name)
+
+
+def _show_head(screen: Screen, module: vmfb.Module) -> None:
     major, minor = module.bytecode_version
     screen.write(
         "module ",
@@ -53,7 +77,7 @@ def show_head(screen: Screen, module: vmfb.Module) -> None:
         screen.write(("skipped ", "notice"), finding_text(finding))
 
 
-def show_functions(screen: Screen, found: list[tuple[vmfb.Export, Texts]]) -> None:
+def _show_functions(screen: Screen, found: list[tuple[vmfb.Export, Texts]]) -> None:
     screen.write(counted(len(found), "function"))
     width = name_width(one_line(export.name) for export, _ in found)
     for export, texts in found:
@@ -113,7 +137,7 @@ def _show_proofs(screen: Screen, indent: str, export: vmfb.Export) -> None:
         screen.block(indent, "bytecode", signature(str(export.proofs)))
 
 
-def show_function(screen: Screen, module: vmfb.Module, export: vmfb.Export, texts: Texts) -> None:
+def _show_function(screen: Screen, module: vmfb.Module, export: vmfb.Export, texts: Texts) -> None:
     """Show a function in detail."""
     screen.write("function ", (one_line(export.name), "name"), f", ordinal {export.ordinal}")
     place = place_of(module, export.name)
@@ -228,7 +252,7 @@ def _show_convention(screen: Screen, export: vmfb.Export, convention: Any) -> No
         screen.write("    async: the last two arguments are fences, to wait for and to signal")
 
 
-def show_imports(screen: Screen, module: vmfb.Module) -> None:
+def _show_imports(screen: Screen, module: vmfb.Module) -> None:
     screen.write(counted(len(module.imports), "import"))
     width = name_width(one_line(each.full_name) for each in module.imports)
     for each in module.imports:
@@ -251,7 +275,7 @@ _SHOWN = 4
 """The most names of functions without locations that are shown."""
 
 
-def show_debug(screen: Screen, module: vmfb.Module, function: str | None) -> None:
+def _show_debug(screen: Screen, module: vmfb.Module, function: str | None) -> None:
     database = module.debug
     if database is None:
         screen.write(

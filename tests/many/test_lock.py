@@ -1,4 +1,4 @@
-"""The lock of a catalog: one holder at a time, no file afterwards, on every platform."""
+"""The lock of a file: one holder at a time, no file afterwards, on every platform."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from fnabi import CatalogError
-from fnabi.many.catalog._lock import locked
+from fnabi import FnabiError
+from fnabi.many._lock import locked
 
 
 @pytest.fixture(params=["posix", "windows"])
@@ -33,19 +33,19 @@ def lock(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
         monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(LK_NBLCK=2, locking=locking))
         monkeypatch.setitem(sys.modules, "fcntl", None)
-        monkeypatch.setattr("fnabi.many.catalog._lock.sys", SimpleNamespace(platform="win32"))
+        monkeypatch.setattr("fnabi.many._lock.sys", SimpleNamespace(platform="win32"))
     return str(tmp_path / "lock")
 
 
 def test_one_holder_and_no_file_afterwards(lock: str) -> None:
-    with locked(lock, "models.duckdb"):
+    with locked(lock, "out.parquet", "is writing it"):
         assert os.path.exists(lock)
-        text = f"models.duckdb: process {os.getpid()} is updating the catalog; one can at a time"
-        with pytest.raises(CatalogError, match=text), locked(lock, "models.duckdb"):
+        text = f"out.parquet: process {os.getpid()} is writing it; one can at a time"
+        with pytest.raises(FnabiError, match=text), locked(lock, "out.parquet", "is writing it"):
             pass
         assert os.path.exists(lock)
     assert not os.path.exists(lock)
-    with pytest.raises(ZeroDivisionError), locked(lock, ""):
+    with pytest.raises(ZeroDivisionError), locked(lock, "", "is writing it"):
         raise ZeroDivisionError
     assert not os.path.exists(lock)
 
@@ -53,19 +53,19 @@ def test_one_holder_and_no_file_afterwards(lock: str) -> None:
 def test_a_file_without_a_lock_is_used(lock: str) -> None:
     """A process that was killed leaves one."""
     Path(lock).write_text("12345678\n")
-    with locked(lock, ""):
+    with locked(lock, "", "is writing it"):
         assert Path(lock).read_text() == f"{os.getpid()}\n"
     assert not os.path.exists(lock)
 
 
 def test_errors_of_the_system_are_not_a_holder(lock: str, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), locked(str(tmp_path / "none" / "lock"), ""):
+    with pytest.raises(FileNotFoundError), locked(str(tmp_path / "none" / "lock"), "", ""):
         pass
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to("elsewhere")
-    with pytest.raises(OSError, match="symbolic links"), locked(str(tmp_path / "lock"), ""):
+    with pytest.raises(OSError, match="symbolic links"), locked(str(tmp_path / "lock"), "", ""):
         pass
     assert not (tmp_path / "elsewhere").exists()
 
@@ -82,14 +82,14 @@ def test_holders_that_come_and_go_exclude_each_other(tmp_path: Path) -> None:
     def work(own: int) -> None:
         while time.monotonic() < end and not problems:
             try:
-                with locked(lock, ""):
+                with locked(lock, "", "is writing it"):
                     inside.append(own)
                     time.sleep(0)
                     if inside != [own]:
                         problems.append(list(inside))
                     inside.remove(own)
                     held[own] += 1
-            except CatalogError:
+            except FnabiError:
                 pass
             except OSError as problem:
                 problems.append(problem)

@@ -1,8 +1,10 @@
-"""Signatures and modules in data frames of Spark; needs ``pip install pyspark pandas pyarrow``.
+"""Signatures and modules in Spark; needs ``pip install 'pyspark>=4.1' pandas pyarrow``.
 
->>> import fnabi
+>>> import fnabi.spark
 >>> frame = spark.read.parquet("signatures/")
 >>> fnabi.spark.decode(frame, "signature", "raw").write.parquet("decoded/")
+>>> fnabi.spark.register(spark)
+>>> spark.sql("SELECT fnabi_decode_raw(signature).status FROM parquet.`signatures/`")
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["decode", "scan"]
+__all__ = ["decode", "register", "scan"]
 
 
 def decode(
@@ -76,6 +78,29 @@ def _refuse_names(kept: list[str], added: list[str]) -> None:
             )
 
 
+def register(session: SparkSession) -> None:
+    """Add functions to SQL that decode signatures, one for each ABI, such as `fnabi_decode_raw`.
+
+    Each accepts strings and binaries, and returns structs of the columns that
+    `fnabi.arrow.decode` adds, null where the text is.
+
+    Args:
+        session: The session, which alone has them.
+
+    Raises:
+        CallError: when an argument is invalid, or Spark 4.1 or newer, or pyarrow is not installed.
+
+    """
+    types = _types()
+    check_attribute("spark.register: session", session, "udf", "a SparkSession")
+    import pyarrow
+    from pyspark.sql.functions import arrow_udf
+
+    for name, decode in engine.FUNCTIONS.items():
+        made = types.from_arrow_type(decode(pyarrow.array([], pyarrow.string())).type)
+        session.udf.register(name, arrow_udf(decode, made))
+
+
 def scan(
     session: SparkSession,
     paths: Path | Iterable[Path],
@@ -110,9 +135,10 @@ def scan(
 def _types() -> Any:
     try:
         import pyarrow  # noqa: F401
+        from pyspark.sql.functions import arrow_udf  # noqa: F401
         from pyspark.sql.pandas import types
     except ImportError:
-        raise engine.missing("Spark, or pyarrow,", "spark") from None
+        raise engine.missing("Spark 4.1 or newer, or pyarrow,", "spark") from None
     return types
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from fnabi.errors import CatalogError
+from fnabi.errors import FnabiError
 
 _FLAGS = (
     os.O_RDWR
@@ -32,19 +32,23 @@ _OWNER = 32
 
 
 @contextmanager
-def locked(lock: str, path: str) -> Iterator[None]:
+def locked(
+    lock: str, path: str, busy: str, error: Callable[[str], FnabiError] = FnabiError
+) -> Iterator[None]:
     """Hold a lock while the block runs, and leave no file behind.
 
     Args:
         lock: The path of the file.
-        path: The catalog that an error names.
+        path: What is locked, as errors name it.
+        busy: What another holder does with it, such as ``"is writing it"``.
+        error: Makes the exception for that.
 
     Raises:
-        CatalogError: when another process holds the lock.
+        FnabiError: when another process holds the lock.
         OSError: when the file cannot be created.
 
     """
-    number = _acquire(lock, path)
+    number = _acquire(lock, path, busy, error)
     try:
         yield
     finally:
@@ -56,7 +60,7 @@ def locked(lock: str, path: str) -> Iterator[None]:
             os.close(number)
 
 
-def _acquire(lock: str, path: str) -> int:
+def _acquire(lock: str, path: str, busy: str, error: Callable[[str], FnabiError]) -> int:
     while True:
         try:
             number = os.open(lock, _FLAGS, 0o666)
@@ -67,7 +71,7 @@ def _acquire(lock: str, path: str) -> int:
             if not _try_lock(number):
                 owner = _owner(number)
                 by = f"process {owner}" if owner else "another process"
-                raise CatalogError(f"{path}: {by} is updating the catalog; one can at a time")
+                raise error(f"{path}: {by} {busy}; one can at a time")
             if _is_at(number, lock):
                 with suppress(OSError):  # a full disk: then nobody learns whose lock it is
                     os.ftruncate(number, 0)

@@ -1,0 +1,58 @@
+"""Points in time as users write them, and as they are shown.
+
+A time without a zone is local, and a date is its beginning. ``7d`` is that long ago. Inside of
+catalogs, times are in UTC and have no zone.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TypeAlias
+
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, type_name
+
+Moment: TypeAlias = "str | datetime | date"
+"""A point in time: ``"2026-10-01"``, ``"2026-10-01 14:00"``, ``"2026-10-01T12:00Z"``, ``"7d"``."""
+
+_AGO = re.compile(r"(\d{1,9})\s*(min|h|d|w)")
+_UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+EXPECTED = "a date, a time such as 2026-10-01 14:00, or how long ago, such as 7d, 12h or 30min"
+
+
+def parse_moment(value: Moment, where: str) -> datetime:
+    """Return a point in time in UTC, without the zone.
+
+    Args:
+        value: The point in time.
+        where: The function and the argument that an error names.
+
+    Raises:
+        CallError: when it is none.
+
+    """
+    if not isinstance(value, (str, date)):  # of which datetime is a subclass
+        raise ArgumentTypeError(f"{where}: expected str, datetime or date, got {type_name(value)}")
+    try:
+        return _utc(value)
+    except (ValueError, OverflowError, OSError):  # the last for times beyond those of the system
+        raise ArgumentValueError(f"{where}: expected {EXPECTED}, got {str(value)!r}") from None
+
+
+def _utc(value: Moment) -> datetime:
+    if isinstance(value, str):
+        ago = _AGO.fullmatch(value.strip())
+        if ago is not None:
+            now = datetime.now(UTC).replace(microsecond=0)
+            value = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        else:
+            value = datetime.fromisoformat(value.strip())
+    elif not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    return value.astimezone(UTC).replace(tzinfo=None)
+
+
+def shown_moment(moment: datetime) -> str:
+    """Return a point in time in UTC, with or without its zone, as local time with its zone."""
+    return moment.replace(tzinfo=UTC).astimezone().isoformat(sep=" ")

@@ -1,0 +1,109 @@
+"""Signatures and catalogs in queries of DuckDB; needs ``pip install duckdb pyarrow``.
+
+>>> import duckdb, fnabi.duckdb
+>>> connection = duckdb.connect()
+>>> fnabi.duckdb.register(connection)
+>>> connection.sql("SELECT fnabi_decode_raw(signature).status FROM 'signatures.parquet'")
+>>> fnabi.duckdb.attach(connection, "models.duckdb")
+>>> connection.sql("SELECT file, signature FROM models.functions WHERE function = 'main'")
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fnabi._base.arguments import check_attribute, check_type
+from fnabi.errors import ArgumentValueError
+from fnabi.many import _engine as engine
+from fnabi.many.catalog import Catalog
+from fnabi.many.catalog._store import open_store
+from fnabi.many.pattern._sql import literal, quoted_name
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["attach", "register"]
+
+_TABLES = ("files", "functions")
+"""The tables of a catalog that are for users."""
+
+
+def register(connection: DuckDBPyConnection) -> None:
+    """Add functions to SQL that decode signatures, one for each ABI, such as `fnabi_decode_raw`.
+
+    Each accepts strings, binaries and enums, and returns structs of the columns that
+    `fnabi.arrow.decode` adds, null where the text is. All connections to the same database, and
+    their cursors, have them then.
+
+    Args:
+        connection: The connection.
+
+    Raises:
+        CallError: when an argument is invalid, or pyarrow is not installed.
+
+    """
+    try:
+        import pyarrow
+    except ImportError:
+        raise engine.missing("DuckDB, or pyarrow,", "duckdb") from None
+    check_attribute(
+        "duckdb.register: connection", connection, "create_function", "a connection of DuckDB"
+    )
+    with connection.cursor() as own:  # a result of the user's stays what it is
+        listed = own.execute("SELECT function_name FROM system.main.duckdb_functions()").fetchall()
+        for name in {*engine.FUNCTIONS} - {found for (found,) in listed}:
+            function = engine.FUNCTIONS[name]
+            empty = pyarrow.table({name: function(pyarrow.array([], pyarrow.string()))})
+            made = own.from_arrow(empty).types[0]
+            own.create_function(name, function, None, made, type="arrow")
+
+
+def attach(
+    connection: DuckDBPyConnection,
+    catalog: str | os.PathLike[str] | Catalog,
+    name: str | None = None,
+) -> None:
+    """Add a catalog to a connection, as views of its tables: ``NAME.files``, ``NAME.functions``.
+
+    A catalog of a stranger is refused if it has anything of its author that DuckDB would run, as
+    by `Catalog.sql`. What a query of yours does beside that, such as to read files, is not
+    restricted. All cursors of the connection see the views, until ``DETACH NAME``; they show the
+    catalog as it is now, not as an update makes it.
+
+    Args:
+        connection: The connection.
+        catalog: The path of a catalog, or a `Catalog` in a file.
+        name: The name of the database that has the views; without it, the name of the file up to
+            its last dot.
+
+    Raises:
+        CallError: when an argument is invalid, or the connection has a database of that name.
+        FileNotFoundError: when there is no catalog.
+        FormatError: when the file is not a catalog.
+        duckdb.Error: when the connection may not open the file.
+
+    """
+    check_attribute("duckdb.attach: connection", connection, "cursor", "a connection of DuckDB")
+    if isinstance(catalog, Catalog):
+        store = catalog._store
+    else:
+        store = open_store(catalog, "duckdb.attach: catalog")
+    if name is None:
+        name = os.path.splitext(os.path.basename(store.path))[0]
+    check_type("duckdb.attach: name", name, str)
+    if not name or {"\0", '"'} & {*name}:
+        raise ArgumentValueError(f"duckdb.attach: name: expected text without quotes, got {name!r}")
+    hidden = f"{name} (catalog)"
+    with connection.cursor() as own:  # which has a transaction of its own
+        found = "SELECT 1 FROM system.main.duckdb_databases() WHERE database_name = "
+        if own.execute(found + literal(name)).fetchall():
+            raise ArgumentValueError(
+                f"duckdb.attach: name: the connection has a database {name!r}, expected none"
+            )
+        own.execute(f"DETACH DATABASE IF EXISTS {quoted_name(hidden)}")
+        store.attach(own, hidden)
+        own.execute(f"ATTACH ':memory:' AS {quoted_name(name)}")
+        for table in _TABLES:
+            views, tables = (f"{quoted_name(each)}.main.{table}" for each in (name, hidden))
+            own.execute(f"CREATE VIEW {views} AS SELECT * FROM {tables}")

@@ -1,0 +1,160 @@
+"""The modules of two catalogs, or of two times of one, side by side, and what differs.
+
+A catalog has records of its modules, so their files need not exist.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+
+from fnabi.compat import Comparison, FileComparison, FileCompatibility
+from fnabi.compat._compare import compare_asked
+from fnabi.compat._record import RecordedModule
+from fnabi.compat._runtime import Asked
+from fnabi.errors import FnabiError
+from fnabi.many.catalog._table import ROOTS
+
+Rows: TypeAlias = Callable[..., list[Any]]
+"""Returns the rows of a query of a catalog."""
+
+_KEPT = 4096
+"""The number of comparisons that are kept, since many files may be equal."""
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """A file of a catalog."""
+
+    file: str
+    digest: bytes | None
+    error: str | None
+
+
+class Side(NamedTuple):
+    """One of two catalogs, or of two times.
+
+    Attributes:
+        rows: Returns the rows of a query.
+        table: The table or query that has its files, and their records.
+        entries: The files by their names, which are relative to the paths of the catalog.
+
+    """
+
+    rows: Rows
+    table: str
+    entries: dict[str, _Entry]
+
+
+def side_of(rows: Rows, table: str = "files") -> Side:
+    """Return a catalog as one of two.
+
+    Args:
+        rows: Returns the rows of a query.
+        table: The table or query that has its files.
+
+    """
+    return Side(rows, table, _entries(rows, table))
+
+
+def sides_since(rows: Rows, then: datetime) -> tuple[Side, Side]:
+    """Return what has changed in a catalog since a time: as it was, and as it is."""
+    time = f"TIMESTAMP '{then.isoformat(sep=' ')}'"
+    past = f"(FROM past_files WHERE since <= {time} AND until > {time})"
+    old, new = side_of(rows, past), side_of(rows, f"(FROM files WHERE since > {time})")
+    for name, entry in [*old.entries.items()]:
+        if entry.error is not None and name in new.entries and not new.entries[name].error:
+            del old.entries[name]  # what could not be read is new
+    return old, new
+
+
+def compare_sides(old: Side, new: Side, asked: Asked) -> Iterator[FileComparison]:
+    """Compare the modules of two sides, in the order of their names."""
+    before, after = old.entries, new.entries
+    made: OrderedDict[tuple[bytes | None, bytes | None], Comparison] = OrderedDict()
+    names = iter(sorted(before.keys() | after.keys()))
+    while chunk := list(islice(names, 1000)):
+        differing = [
+            name
+            for name in chunk
+            if name in before and name in after and before[name].digest != after[name].digest
+        ]
+        records = [
+            _records(side, [side.entries[name].file for name in differing]) for side in (old, new)
+        ]
+        for name in chunk:
+            if name not in before:
+                yield _alone(name, after[name], "added")
+            elif name not in after:
+                yield _alone(name, before[name], "incompatible")
+            else:
+                yield _compare_files(name, before[name], after[name], records, made, asked)
+
+
+def _alone(name: str, entry: _Entry, verdict: FileCompatibility) -> FileComparison:
+    """Return the comparison of a file that only one catalog has."""
+    if entry.error is not None:
+        return FileComparison(name, "unreadable", problem=f"{entry.file}: {entry.error}")
+    return FileComparison(name, verdict)
+
+
+def _compare_files(
+    name: str,
+    before: _Entry,
+    after: _Entry,
+    records: list[dict[str, bytes | None]],
+    made: OrderedDict[tuple[bytes | None, bytes | None], Comparison],
+    asked: Asked,
+) -> FileComparison:
+    for entry in before, after:
+        if entry.error is not None:
+            return FileComparison(name, "unreadable", problem=f"{entry.file}: {entry.error}")
+    if before.digest == after.digest:
+        return FileComparison(name, "compatible", Comparison(()))
+    pair = before.digest, after.digest
+    if pair not in made:
+        try:
+            modules = [
+                RecordedModule(each[entry.file])
+                for each, entry in zip(records, (before, after), strict=True)
+            ]
+            made[pair] = compare_asked(modules[0], modules[1], asked)
+        except FnabiError as problem:
+            return FileComparison(name, "unreadable", problem=str(problem).partition("\n")[0])
+        if len(made) > _KEPT:
+            made.popitem(last=False)
+    found = made[pair]
+    return FileComparison(name, found.verdict, found)
+
+
+def _entries(rows: Rows, table: str) -> dict[str, _Entry]:
+    """Return the files of a catalog by their names, which are relative to its paths."""
+    roots = sorted((root for (root,) in rows(ROOTS)), key=len, reverse=True)
+    found: dict[str, _Entry] = {}
+    for file, digest, error in rows(f"SELECT file, digest, error FROM {table} ORDER BY file"):
+        if digest is None and error is None:
+            error = "damaged catalog: no digest of the module"
+        name = _relative(file, roots)
+        found[file if name in found else name] = _Entry(file, digest, error)
+    return found
+
+
+def _relative(file: str, roots: list[str]) -> str:
+    for root in roots:
+        if file == root:
+            return os.path.basename(file)
+        if file.startswith(f"{root.rstrip('/')}/"):
+            return file[len(root.rstrip("/")) + 1 :]
+    return file
+
+
+def _records(side: Side, files: list[str]) -> dict[str, bytes | None]:
+    if not files:
+        return {}
+    query = f"SELECT file, record FROM {side.table} WHERE list_contains($files, file)"
+    return dict(side.rows(query, files=files))

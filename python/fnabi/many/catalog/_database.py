@@ -1,0 +1,121 @@
+"""Connections to DuckDB that reach nothing but a catalog, and its errors as those of fnabi."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fnabi.errors import CatalogError, MissingPackageError
+from fnabi.many.catalog._check import damaged, no_catalog
+from fnabi.many.catalog._table import VERSION
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",  # reads of variables of Python by their names
+}
+
+
+class Opened(NamedTuple):
+    """Connections to one state of a catalog, which cannot change it.
+
+    Attributes:
+        own: For queries of fnabi.
+        user: For other ones, which may make temporary tables.
+        version: The version of the tables.
+
+    """
+
+    own: DuckDBPyConnection
+    user: DuckDBPyConnection
+    version: str = VERSION
+
+    def close(self) -> None:
+        """Close both."""
+        self.user.close()
+        self.own.close()
+
+
+def load_duckdb() -> Any:
+    """Import duckdb, and check that pyarrow is there, which only updates import."""
+    for name in ("duckdb", "pyarrow"):
+        if find_spec(name) is None:
+            raise MissingPackageError(
+                f"Catalog: {name} is not installed (pip install duckdb pyarrow)"
+            )
+    return import_module("duckdb")
+
+
+def connect(spill: str = "") -> DuckDBPyConnection:
+    """Return a connection to a database in memory.
+
+    Args:
+        spill: The folder for what does not fit into memory; without it, that is an error.
+
+    """
+    config = _CONFIG | {"temp_directory": spill}
+    duckdb = load_duckdb()
+    try:
+        connection: DuckDBPyConnection = duckdb.connect(":memory:", config=config)
+    except duckdb.OutOfMemoryException as problem:
+        raise _no_memory(problem) from None
+    return connection
+
+
+def confine(connection: DuckDBPyConnection, setting: str = "", names: Iterable[str] = ()) -> None:
+    """Allow no access to files, but for the names that a setting lists."""
+    if setting:
+        connection.execute(f"SET {setting} = [{', '.join(map(quoted, names))}]")
+    connection.execute("SET enable_external_access = false")
+
+
+def seal(connection: DuckDBPyConnection) -> None:
+    """Open no further file, not even an allowed one, and change no setting."""
+    connection.execute("SET disabled_filesystems = 'LocalFileSystem'")
+    connection.execute("SET lock_configuration = true")
+
+
+def quoted(text: str) -> str:
+    """Return a text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def look_inside_last(connection: DuckDBPyConnection) -> None:
+    """Look up names among the functions of DuckDB first, which macros can then not replace."""
+    connection.execute("SET search_path = 'system.main,catalog.main'")
+
+
+_OF_SYSTEM = [
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EMFILE", "EIO")
+    if hasattr(errno, name)
+]
+"""The errors of the system that DuckDB quotes by their texts."""
+
+
+def _no_memory(problem: Exception) -> MemoryError:
+    """Return the error to raise for DuckDB's lack of memory."""
+    return MemoryError(str(problem).partition("\n")[0])
+
+
+def problem_of(problem: Exception, path: str) -> Exception:
+    """Return the error to raise for one of DuckDB."""
+    duckdb, text = load_duckdb(), str(problem)
+    if isinstance(problem, duckdb.OutOfMemoryException):
+        return _no_memory(problem)
+    if "Conflicting lock" in text or "Could not set lock" in text:
+        return CatalogError(f"{path}: another program has opened the catalog for writing")
+    for number in _OF_SYSTEM:
+        if os.strerror(number) in text:
+            return OSError(number, os.strerror(number), path)
+    if "not a valid DuckDB database" in text:
+        return no_catalog(path)
+    return damaged(path, problem)

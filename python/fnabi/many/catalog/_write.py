@@ -1,0 +1,186 @@
+"""What updates write into the tables of a catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from fnabi._base.text import shown_text
+from fnabi.many.catalog._history import retire, write_history
+from fnabi.many.catalog._signature import from_nodes, message, node_ends
+from fnabi.many.catalog._table import (
+    COLUMNS,
+    FROM_SCAN,
+    OF_RELEASES,
+    OF_SIDES,
+    SIDES,
+    create_table,
+    set_values,
+)
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_DIGEST = (
+    "CASE WHEN inputs IS NOT NULL THEN"
+    " md5(to_json([inputs, results])::VARCHAR || (source IN ('bytecode', 'cconv')))::UUID END"
+)
+
+
+def add_functions(connection: DuckDBPyConnection, batch: Any) -> None:
+    """Add the exports of a batch of a scan, which is Arrow data."""
+    pyarrow = import_module("pyarrow")
+
+    connection.register("batch", pyarrow.table(batch))
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE scanned AS SELECT *, {_DIGEST} AS digest FROM batch"
+        " WHERE function IS NOT NULL"
+    )
+    connection.unregister("batch")
+    _add_signatures(connection)
+    columns = ", ".join(f'scanned."{name}"' for name in FROM_SCAN)
+    connection.execute(
+        f"INSERT INTO functions SELECT {columns}, signatures.signature, signatures.id, NULL"
+        " FROM scanned LEFT JOIN signatures USING (digest)"
+    )
+    connection.execute("DROP TABLE scanned")
+
+
+def _add_signatures(connection: DuckDBPyConnection) -> None:
+    """Add the signatures of scanned functions that the catalog does not have yet."""
+    pyarrow = import_module("pyarrow")
+
+    again = "past_signatures WHERE digest IN (SELECT digest FROM scanned)"
+    connection.execute(f"INSERT INTO signatures FROM {again}")
+    connection.execute(f"DELETE FROM {again}")
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE fresh AS"
+        " SELECT digest, any_value(inputs) AS inputs, any_value(results) AS results,"
+        " any_value(source IN ('bytecode', 'cconv')) AS untold FROM scanned"
+        " WHERE digest IS NOT NULL AND digest NOT IN (SELECT digest FROM signatures)"
+        " GROUP BY digest"
+    )
+    rows = connection.execute("SELECT digest::VARCHAR, inputs, results FROM fresh").fetchall()
+    if rows:
+        made = [from_nodes(inputs, results) for _, inputs, results in rows]
+        columns = {
+            "digest": pyarrow.array([row[0] for row in rows], pyarrow.string()),
+            "message": pyarrow.array([*map(message, made)], pyarrow.binary()),
+            "signature": pyarrow.array([shown_text(str(each)) for each in made], pyarrow.string()),
+        }
+        for at, side in enumerate(SIDES, start=1):
+            ends = pyarrow.array(
+                [node_ends(row[at]) for row in rows], pyarrow.list_(pyarrow.int32())
+            )
+            columns[f"{side}_end"] = ends
+        connection.register("made", pyarrow.table(columns))
+        sides = [each.format(side) for side in SIDES for _, each in OF_SIDES.values()]
+        connection.execute(
+            "INSERT INTO signatures SELECT"
+            " (SELECT coalesce(max(id), 0) FROM (SELECT id FROM signatures UNION ALL"
+            " SELECT id FROM past_signatures)) + row_number() OVER (),"
+            f" fresh.digest, message, signature, untold, {', '.join(sides)}"
+            " FROM fresh JOIN made ON fresh.digest = made.digest::UUID"
+        )
+        connection.unregister("made")
+    connection.execute("DROP TABLE fresh")
+
+
+def delete_files(connection: DuckDBPyConnection, files: list[str]) -> None:
+    """Move the rows of files, and of their functions, to the past."""
+    if not files:
+        return
+    pyarrow = import_module("pyarrow")
+
+    connection.register("gone", pyarrow.table({"file": pyarrow.array(files, pyarrow.string())}))
+    retire(connection)
+    connection.unregister("gone")
+
+
+def mark_files(
+    connection: DuckDBPyConnection, stale: Mapping[str, str | None], *, read_again: bool = False
+) -> None:
+    """Set why files are stale, and whether the next update reads them again at any rate."""
+    if not stale:
+        return
+    pyarrow = import_module("pyarrow")
+
+    columns = {
+        "file": pyarrow.array(stale.keys(), pyarrow.string()),
+        "stale": pyarrow.array(stale.values(), pyarrow.string()),
+    }
+    connection.register("marks", pyarrow.table(columns))
+    connection.execute(
+        f"UPDATE files SET stale = marks.stale{', settled = false' if read_again else ''}"
+        " FROM marks WHERE files.file = marks.file"
+    )
+    connection.unregister("marks")
+
+
+def answer_files(
+    connection: DuckDBPyConnection, table: str, rows: Iterable[Mapping[str, Any]]
+) -> None:
+    """Set the columns of files that depend on which releases are known.
+
+    Args:
+        connection: A connection to a copy of the catalog.
+        table: ``files`` or ``past_files``.
+        rows: The columns, and the ``row`` of the table.
+
+    """
+    pyarrow = import_module("pyarrow")
+
+    names = [name for name in OF_RELEASES if name in COLUMNS[table]]
+    texts = pyarrow.list_(pyarrow.string())
+    schema = pyarrow.schema([("row", pyarrow.int64()), *((name, texts) for name in names)])
+    connection.register("answered", pyarrow.Table.from_pylist([*rows], schema))
+    changes = ", ".join(f"{name} = answered.{name}" for name in names)
+    connection.execute(f'UPDATE {table} SET {changes} FROM answered WHERE rowid = answered."row"')
+    connection.unregister("answered")
+
+
+def finish(connection: DuckDBPyConnection, time: datetime) -> None:
+    """Write what all changes of a catalog need in the end.
+
+    Args:
+        connection: A connection to a copy of the catalog.
+        time: The time of the change.
+
+    """
+    write_history(connection, time)
+    _settle(connection)
+    set_values(connection, "id", [uuid4().hex])
+
+
+def _settle(connection: DuckDBPyConnection) -> None:
+    """Keep signatures that no function has for the past, and put the others in a good order.
+
+    Searches read all that others have, so those of the past are elsewhere.
+    """
+    connection.execute(
+        "INSERT INTO past_signatures FROM signatures ANTI JOIN functions ON id = signature_id"
+        " SEMI JOIN past_functions ON id = past_functions.signature_id"
+    )
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE settled AS SELECT * FROM signatures"
+        " WHERE id IN (SELECT signature_id FROM functions)"
+        " ORDER BY inputs_count, results_count, inputs[1].dtype, signature"
+    )
+    create_table(connection, "signatures")
+    connection.execute("INSERT INTO signatures FROM settled ORDER BY rowid")
+    connection.execute("DROP TABLE settled")
+
+
+def add_files(connection: DuckDBPyConnection, rows: Iterable[dict[str, Any]]) -> None:
+    """Add rows to ``files``; missing values become null."""
+    pyarrow = import_module("pyarrow")
+
+    schema = connection.sql("SELECT * FROM files LIMIT 0").to_arrow_table().schema
+    missing = dict.fromkeys(schema.names)
+    table = pyarrow.Table.from_pylist([missing | row for row in rows], schema)
+    connection.register("batch", table)
+    connection.execute("INSERT INTO files SELECT * FROM batch")
+    connection.unregister("batch")
