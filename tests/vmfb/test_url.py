@@ -318,6 +318,8 @@ def test_a_catalog(
         "functions": 9,
         "stale": 0,
         "unlisted": [],
+        "resumed": 0,
+        "time": None,
     }
     found = json.loads(verb("show", "--json")[1])
     assert (found["files"], found["paths"]) == (1, [public])
