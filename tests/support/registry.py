@@ -206,9 +206,6 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
-    def do_HEAD(self) -> None:
-        self.do_GET()
-
     def do_GET(self) -> None:
         front = self.server
         url = urlsplit(self.path)
@@ -256,12 +253,12 @@ class _Handler(BaseHTTPRequestHandler):
         if not front.has_ranges:
             kept.pop("Range", None)
         with closing(http.client.HTTPConnection(front.registry)) as connection:
-            connection.request(self.command, path, headers=kept)
+            connection.request("GET", path, headers=kept)
             answer = connection.getresponse()
             headers = {key: value for key, value in answer.getheaders() if key != "Date"}
             if kind == "tags" and front.pages:
                 self.send_page(path, json.loads(answer.read()))
-            elif front.change is not None and self.command == "GET":
+            elif front.change is not None:
                 data = front.change(path, answer.read())
                 self.send(answer.status, data, headers)
             else:
@@ -289,5 +286,4 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send(self, status: int, data: bytes, headers: Mapping[str, str]) -> None:
         self.begin(status, {**headers, "Content-Length": str(len(data))})
-        if self.command != "HEAD":
-            self.wfile.write(data)
+        self.wfile.write(data)

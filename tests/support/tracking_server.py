@@ -12,7 +12,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import urllib.request
 from collections import Counter
@@ -105,7 +104,7 @@ class Mlflow(Tracking):
 def serve_mlflow(
     folder: Path, destination: str = "", variables: Mapping[str, str] | None = None
 ) -> Iterator[Mlflow]:
-    """Start the server of the package, or skip the test where it is missing.
+    """Start the server of the package, or skip the test where the command is missing.
 
     Args:
         folder: The folder of its files.
@@ -113,9 +112,10 @@ def serve_mlflow(
         variables: Of its environment.
 
     """
-    pytest.importorskip("mlflow", reason="mlflow is not installed")
+    if (program := shutil.which("mlflow")) is None:
+        pytest.skip("mlflow is not installed")
     port = free_port()
-    command = [sys.executable, "-m", "mlflow", "server", "--host=127.0.0.1", f"--port={port}"]
+    command = [program, "server", "--host=127.0.0.1", f"--port={port}"]
     command += ["--workers=1", f"--backend-store-uri=sqlite:///{folder / 'mlflow.db'}"]
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(
@@ -148,12 +148,10 @@ class Fake(ThreadingHTTPServer, Tracking):
         at: The URL that the artifacts of runs are at, if they are not behind the server.
         fetches: Whether files come from another store, so that each answer has another version.
         streams: Whether they are sent without ranges and sizes.
-        signs: Whether the server has URLs of the other store.
         status: What files are answered with, if it is not 0.
         answer: What is answered to every question, if not None.
         seen: The number of requests, by their kind.
         authorized: The values of the header ``Authorization``.
-        signed: How often signed URLs were read with which headers.
         bytes: The bytes of files that were sent.
 
     """
@@ -168,12 +166,10 @@ class Fake(ThreadingHTTPServer, Tracking):
         self.at = "mlflow-artifacts:"
         self.fetches = False
         self.streams = False
-        self.signs = True
         self.status = 0
         self.answer: bytes | None = None
         self.seen: Counter[str] = Counter()
         self.authorized: set[str | None] = set()
-        self.signed: Counter[tuple[str | None, str | None]] = Counter()
         self.bytes = 0
         self.lock = threading.Lock()
         self.versions: dict[str, list[str]] = {}
@@ -255,19 +251,12 @@ class _Handler(BaseHTTPRequestHandler):
         with server.lock:
             server.seen[what] += 1
             server.authorized.add(given)
-        with server.lock:
-            if asked.get("X-Amz-Signature"):
-                server.signed[given, self.headers.get("X-Given")] += 1
         if server.wanted and given != server.wanted:
             self.send(401, b"You are not authenticated.", {})
         elif server.answer is not None and not file:
             self.send(200, server.answer, {})
         elif file:
             self.send_file(server.folder / unquote(url.path.removeprefix(f"{FILES}/")))
-        elif url.path.startswith(f"{API}/mlflow-artifacts/presigned/"):
-            self.send_signed(url.path.partition("/presigned/")[2])
-        elif asked.get("X-Amz-Signature") == "s1gn3d":
-            self.send_file(server.folder / unquote(url.path[1:]), signed=True)
         elif what == "list":
             self.send_list(server.folder / asked.get("path", ""))
         else:
@@ -294,14 +283,6 @@ class _Handler(BaseHTTPRequestHandler):
             files.append({"path": path.name, "is_dir": path.is_dir()} | size)
         self.send_json(200, {"files": files} if files else {})
 
-    def send_signed(self, path: str) -> None:
-        server = self.server
-        if not server.signs:
-            self.send_json(501, {"error_code": "NOT_IMPLEMENTED", "message": "not supported"})
-            return
-        url = f"http://localhost:{server.server_port}/{path}?X-Amz-Signature=s1gn3d"
-        self.send_json(200, {"url": url, "headers": {"X-Given": "1"}, "file_size": 1})
-
     def send_stream(self, path: Path) -> None:
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
@@ -313,16 +294,16 @@ class _Handler(BaseHTTPRequestHandler):
                     self.server.bytes += len(piece)
         self.wfile.write(b"0\r\n\r\n")
 
-    def send_file(self, path: Path, signed: bool = False) -> None:
+    def send_file(self, path: Path) -> None:
         server = self.server
-        if server.streams and not signed:
-            self.send_stream(path)
-            return
         if server.status:
             self.send(server.status, b"", {})
             return
         if not path.is_file():
             self.send_json(404, {"error_code": "RESOURCE_DOES_NOT_EXIST", "message": "not found"})
+            return
+        if server.streams:
+            self.send_stream(path)
             return
         status = path.stat()
         mark = secrets.token_hex(8) if server.fetches else status.st_mtime_ns

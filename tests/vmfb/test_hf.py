@@ -20,7 +20,7 @@ from support.contents import contents, renamed
 from support.hub_server import LARGE, PAGE, SLOW, Hub, serve_hub
 from support.paths import DATA
 
-hub_package = pytest.importorskip("huggingface_hub")
+constants = pytest.importorskip("huggingface_hub.constants")
 pytest.importorskip("aiohttp")
 
 SMALL = DATA / "vmfb" / "empty_module.vmfb"
@@ -42,8 +42,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 @pytest.fixture
 def alone(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
     """Make it the hub of commands, which have no storage options."""
-    address = hub_package.constants.HUGGINGFACE_CO_URL_TEMPLATE
-    address = address.replace(hub_package.constants.ENDPOINT, hub.url)
+    address = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, hub.url)
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url)
     monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", address)
     monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "token"))

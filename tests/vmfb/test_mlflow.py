@@ -242,7 +242,6 @@ def test_a_run_is_asked_for_once_per_batch(fake: Fake) -> None:
 
 @pytest.mark.full
 def test_a_server_before_s3(alone: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pytest.importorskip("mlflow", reason="mlflow is not installed")
     with serve_s3() as options:
         fsspec.filesystem("s3", **options).mkdir("behind")
         given = {"MLFLOW_S3_ENDPOINT_URL": options["endpoint_url"], "AWS_ACCESS_KEY_ID": "test"}

@@ -12,6 +12,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+_HUB = "https://index.docker.io/v1/"
+"""What Docker calls its own registry, which was at this URL once."""
+
 _SECONDS = 30.0
 """How long a program that keeps passwords may take."""
 
@@ -45,35 +48,43 @@ def user_of(api: str) -> tuple[str, str]:
         OSError: when the file that has them cannot be read.
 
     """
-    path, host = config_path(), urlsplit(api).netloc
+    path, name = config_path(), urlsplit(api).netloc
+    if name == "registry-1.docker.io":
+        name = _HUB
     try:
         config = msgspec.json.decode(path.read_bytes(), type=_Config)
-        names = ("index.docker.io", "docker.io") if host == "registry-1.docker.io" else (host,)
-        for name, entry in config.auths.items():
-            if re.sub(r"^https?://|/(v[12]/?)?$", "", name) in names:
+        for each, entry in config.auths.items():
+            if _host(each) == _host(name):
                 if entry.auth:
                     user, _, password = base64.b64decode(entry.auth).decode().partition(":")
                     return user, password
                 if entry.username:
                     return entry.username, entry.password
-        helper = config.cred_helpers.get(host) or config.creds_store
-        return _of_helper(helper, host) if helper else ("", "")
     except FileNotFoundError:
         return "", ""
     except ValueError as problem:  # of JSON, Base64 or UTF-8
         raise OSError(errno.EIO, f"{path} is malformed: {problem}") from None
+    helper = config.cred_helpers.get(name) or config.creds_store
+    return _of_helper(helper, name) if helper else ("", "")
 
 
-def _of_helper(name: str, host: str) -> tuple[str, str]:
+def _host(name: str) -> str:
+    return re.sub(r"^https?://|/(v[12]/?)?$", "", name)
+
+
+def _of_helper(helper: str, name: str) -> tuple[str, str]:
     """Ask the program that Docker asks."""
-    program = f"docker-credential-{name}"
+    program = f"docker-credential-{helper}"
     try:
         done = subprocess.run(
-            [program, "get"], input=host.encode(), capture_output=True, timeout=_SECONDS
+            [program, "get"], input=name.encode(), capture_output=True, timeout=_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise OSError(errno.EIO, f"{program} cannot be asked: {problem}") from None
     if done.returncode:  # it has none
         return "", ""
-    found = msgspec.json.decode(done.stdout, type=_Secret)
+    try:
+        found = msgspec.json.decode(done.stdout, type=_Secret)
+    except ValueError as problem:
+        raise OSError(errno.EIO, f"the answer of {program} is malformed: {problem}") from None
     return found.username, found.secret

@@ -92,7 +92,7 @@ class HttpStore(Store):
         """Return the URL of HTTP of a file."""
         return path
 
-    async def headers(self, url: str) -> Mapping[str, str]:
+    async def headers(self) -> Mapping[str, str]:
         """Return the headers of a request, beside those of the file system."""
         return {}
 
@@ -102,22 +102,17 @@ class HttpStore(Store):
 
     # ----------------------------------------------------------------------------------- requests
 
-    async def begin(self, url: str, method: str = "GET", **headers: str) -> Any:
+    async def begin(self, url: str, **headers: str) -> Any:
         """Begin a request through the session of the file system, which ignores headers itself."""
         session = await self.http.set_session()
         named = dict(self.http.kwargs)
-        given = {**named.pop("headers", {}), **await self.headers(url), **headers}
+        given = {**named.pop("headers", {}), **await self.headers(), **headers}
         if self.minds_proxies:
             named["proxy"] = _proxy_for(url)
-        return await session.request(method, self.http.encode_url(url), headers=given, **named)
+        return await session.get(self.http.encode_url(url), headers=given, **named)
 
     async def range_of(
-        self,
-        url: str,
-        start: int,
-        end: int,
-        size: int | None = None,
-        headers: Mapping[str, str] | None = None,
+        self, url: str, start: int, end: int, size: int | None = None
     ) -> tuple[bytes, Version]:
         """Read a range of what a URL has, and its version.
 
@@ -126,21 +121,19 @@ class HttpStore(Store):
             start: The offset.
             end: The offset after the range.
             size: The size, for a server that sends all of it without saying how much.
-            headers: More headers of the request.
 
         Raises:
             UnknownSizeError: when the server does so, and no size is given.
             OSError: when the answer is wrong.
 
         """
-        given = dict(headers or {})
-        return await self.request(retried(lambda: self._range(url, start, end, size, given)))
+        return await self.request(retried(lambda: self._range(url, start, end, size)))
 
     async def _range(
-        self, url: str, start: int, end: int, size: int | None, given: dict[str, str]
+        self, url: str, start: int, end: int, size: int | None
     ) -> tuple[bytes, Version]:
         headers = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
-        async with await self.begin(url, **given, **headers) as answer:
+        async with await self.begin(url, **headers) as answer:
             found = answer.headers
             place = _RANGE.fullmatch(found.get("Content-Range", ""))
             if answer.status == 416 and place:
@@ -189,7 +182,7 @@ class HttpStore(Store):
 def _proxy_for(url: str) -> str | None:
     """Return the proxy of a URL. aiohttp's own way to it also adds passwords of ``~/.netrc``."""
     at = urlsplit(url)
-    return None if proxy_bypass(at.hostname or "") else getproxies().get(at.scheme)
+    return None if proxy_bypass(at.netloc.rpartition("@")[2]) else getproxies().get(at.scheme)
 
 
 def _size(digits: str) -> int:

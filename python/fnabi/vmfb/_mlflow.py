@@ -50,7 +50,6 @@ _SERVED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/]+))?(?=/|$)")
 
 _API = "/api/2.0"
 _FILES = "/mlflow-artifacts/artifacts"
-_SIGNED = "/mlflow-artifacts/presigned"
 
 _ANSWER_MOST = 1 << 26
 """The most bytes of an answer, which may list a folder."""
@@ -69,11 +68,6 @@ class _Entry(msgspec.Struct, frozen=True):
     path: str
     is_dir: bool = False
     file_size: Annotated[int, msgspec.Meta(ge=0, le=INT64_MOST)] | None = None
-
-
-class _Signed(msgspec.Struct, frozen=True):
-    url: str
-    headers: dict[str, str] = {}
 
 
 class _Folder(msgspec.Struct, frozen=True):
@@ -170,7 +164,9 @@ class MlflowStore(HttpStore):
         http = import_module("fsspec").filesystem("https", **_encryption(), **options)
         super().__init__(http, path, options)
         self._api = server + _API
-        self._streams = False
+        at, tracking = urlsplit(server), urlsplit(_server())
+        is_other = (at.scheme, at.netloc) != (tracking.scheme, tracking.netloc)
+        self._given = {} if is_other or at.username else _permission()
 
     @property
     def key(self) -> object:
@@ -235,12 +231,9 @@ class MlflowStore(HttpStore):
             check_status(answer, (200,))
             return await self.whole(answer, _ANSWER_MOST, "answer")
 
-    async def headers(self, url: str) -> Mapping[str, str]:
+    async def headers(self) -> Mapping[str, str]:
         """Return the user or the token of MLflow's environment, for the tracking server alone."""
-        at, tracking = urlsplit(url), urlsplit(_server())
-        if (at.scheme, at.netloc) != (tracking.scheme, tracking.netloc) or at.username:
-            return {}
-        return _permission()
+        return self._given
 
     def reason(self, problem: BaseException) -> str:
         """Return the text of an exception, with the server, which the URL does not have."""
@@ -256,31 +249,17 @@ class MlflowStore(HttpStore):
         self, path: str, start: int, end: int, version: Version
     ) -> tuple[bytes, Version]:
         """Read a range of an artifact, of which some have no version but the size."""
+        url = await self.address(path)
         try:
-            if self._streams:
-                raise UnknownSizeError
-            data, found = await self.range_of(await self.address(path), start, end)
-        except UnknownSizeError:
-            self._streams = True
-            data, found = await self._streamed(path, start, end)
+            data, found = await self.range_of(url, start, end, version.size)
+        except UnknownSizeError:  # of a server before 3, whose artifacts are in another store
+            size = (await self.info(path)).get("file_size")
+            data, found = await self.range_of(url, start, end, size)
         if version.etag is not None and version.is_other(found):
             raise changed()
         if version.size not in (None, found.size):
             raise changed()
         return data, found
-
-    async def _streamed(self, path: str, start: int, end: int) -> tuple[bytes, Version]:
-        """Read a range of an artifact that the server sends as it comes from another store.
-
-        That store has ranges, at a URL that the server signs for a while. A server that signs none
-        is read from the start.
-        """
-        try:
-            signed = await self._answer(_SIGNED + quote(path), _Signed, {})
-        except Exception:  # which some servers, and some stores, cannot do
-            size = (await self.info(path)).get("file_size")
-            return await self.range_of(await self.address(path), start, end, size)
-        return await self.range_of(signed.url, start, end, headers=signed.headers)
 
     def identity(self, answer: Any) -> Version:
         """Return the version, or none of a file that the server fetched for this answer.
@@ -301,10 +280,10 @@ class MlflowStore(HttpStore):
         name = path.rstrip("/")
         if not name:
             return {"type": "directory"}
-        for found, info in (await self.names_in(name.rpartition("/")[0])).items():
-            if found == name:
-                return info
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        info: Mapping[str, Any] | None = (await self.names_in(name.rpartition("/")[0])).get(name)
+        if info is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return info
 
     async def names_in(self, folder: str) -> dict[str, Any]:
         """List a folder; sizes are no ``size`` here, to have versions asked for with them."""

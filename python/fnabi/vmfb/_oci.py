@@ -12,7 +12,7 @@ import errno
 import hashlib
 import os
 import re
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from importlib import import_module
@@ -67,9 +67,6 @@ _FILES_MOST = 100_000
 
 _DEPTH = 4
 """How deeply an index may be in others."""
-
-_KEPT_MOST = 16 << 20
-"""The most bytes of the manifests that are kept."""
 
 
 class _Platform(msgspec.Struct, frozen=True):
@@ -153,12 +150,6 @@ class _Place(NamedTuple):
 _access: dict[tuple[str, tuple[str, str]], str] = {}
 """The header ``Authorization`` of requests to a repository, by its URL and the user given."""
 
-_kept: OrderedDict[str, tuple[int, _Contents]] = OrderedDict()
-"""What manifests have, by their digest, which was verified, and their sizes."""
-
-_tagged: dict[str, str] = {}
-"""The digest that the manifest of a URL had."""
-
 
 class OciStore(HttpStore):
     """Repositories of registries."""
@@ -178,7 +169,7 @@ class OciStore(HttpStore):
         self._plain = options.get("plain_http")
         self._user = str(options.get("username", "")), str(options.get("password", ""))
         self._one = asyncio.Lock()
-        self._asked: dict[str, asyncio.Task[_Contents]] = {}
+        self._asked: dict[tuple[str, str], asyncio.Task[_Contents]] = {}
         self.place(self.path)
 
     @property
@@ -241,8 +232,13 @@ class OciStore(HttpStore):
         if found.size != version.size:
             raise fault(f"the blob has {found.size} bytes, expected {version.size}")
         if len(data) == version.size:
-            _verify(data, version.etag)
+            self.verify(data, version)
         return data, version
+
+    def verify(self, data: bytes, version: Version) -> None:
+        """Refuse the content of a blob that has another digest."""
+        assert version.etag is not None
+        _verify(data, version.etag)
 
     # ------------------------------------------------------------------------------------ listing
 
@@ -340,46 +336,27 @@ class OciStore(HttpStore):
         return files
 
     async def _contents(self, api: str, reference: str) -> _Contents:
-        """Ask for a manifest, once however many wait for it."""
-        url = f"{api}/manifests/{reference}"
-        work = self._asked.get(url)
-        if work is None:
-            work = asyncio.ensure_future(self.request(retried(lambda: self._fetch(url, reference))))
-            self._asked[url] = work
-            work.add_done_callback(lambda _: self._asked.pop(url))
-        return await asyncio.shield(work)
+        """Ask for a manifest, once however many files of it are read."""
+        asked = self._asked.get((api, reference))
+        if asked is None:
+            work = retried(lambda: self._fetch(f"{api}/manifests/{reference}", reference))
+            asked = asyncio.ensure_future(self.request(work))
+            self._asked[api, reference] = asked
+        return await asyncio.shield(asked)
 
     async def _fetch(self, url: str, reference: str) -> _Contents:
-        named = reference if ":" in reference else ""
-        accept = ", ".join(_KINDS)
-        if named or url in _tagged:
-            digest = named or await self._digest(url, accept)
-            if digest in _kept:
-                _kept.move_to_end(digest)
-                return _kept[digest][1]
-        async with await self.begin(url, Accept=accept) as answer:
+        async with await self.begin(url, Accept=", ".join(_KINDS)) as answer:
             check_status(answer, (200,))
             text = await self.whole(answer, _MANIFEST_MOST, "manifest")
-            digest = named or answer.headers.get("Docker-Content-Digest", "")
+            named = answer.headers.get("Docker-Content-Digest", "")
+        digest = reference if ":" in reference else named
         if digest:
             _verify(text, _checked(digest))
-        found = _contents_of(_decoded(text, _Manifest, "manifest"))
-        if digest:
-            _tagged[url] = digest
-            _kept[digest] = len(text), found
-            while sum(size for size, _ in _kept.values()) > _KEPT_MOST:
-                _kept.popitem(last=False)
-        return found
-
-    async def _digest(self, url: str, accept: str) -> str:
-        """Ask whether a tag has another manifest now, which may be long."""
-        async with await self.begin(url, "HEAD", Accept=accept) as answer:
-            told: str = answer.headers.get("Docker-Content-Digest", "")
-            return told if answer.status == 200 else ""
+        return _contents_of(_decoded(text, _Manifest, "manifest"))
 
     # ------------------------------------------------------------------------------------- access
 
-    async def begin(self, url: str, method: str = "GET", **headers: str) -> Any:
+    async def begin(self, url: str, **headers: str) -> Any:
         """Begin a request, and ask for a token where the registry wants one.
 
         Raises:
@@ -390,7 +367,7 @@ class OciStore(HttpStore):
         key = api, self._user
         used = _access.get(key)
         given = headers if used is None else headers | {"Authorization": used}
-        answer = await super().begin(url, method, **given)
+        answer = await super().begin(url, **given)
         if answer.status != 401 or answer.history:  # another host may ask for something else
             return answer
         challenges = answer.headers.getall("WWW-Authenticate", [])
@@ -399,7 +376,7 @@ class OciStore(HttpStore):
             user = self._user if self._user[0] else await asyncio.to_thread(docker.user_of, api)
             if _access.get(key) == used:
                 _access[key] = await self._permission(api, challenges, user)
-        answer = await super().begin(url, method, **headers, Authorization=_access[key])
+        answer = await super().begin(url, **headers, Authorization=_access[key])
         if answer.status in (401, 403) and not answer.history:
             _check_user(answer, api, user)
         return answer

@@ -31,7 +31,6 @@ from fnabi.vmfb._store import (
     fault,
     first_line,
     reason,
-    version_of,
 )
 
 _HEAD = 1 << 16
@@ -226,6 +225,8 @@ async def _load(store: Store, path: str, version: Version, large: bool) -> tuple
         parts += 1
     if parts > 1:
         await store.check(path, version)
+        if len(data) == version.size:
+            store.verify(data, version)
     return data, version
 
 
@@ -402,7 +403,7 @@ def find(
     infos = sorted(listed.items())
     for first in range(0, len(infos), 8 * REQUESTS):
         some = [
-            (name, info if isinstance(info, Exception) else version_of(info))
+            (name, info if isinstance(info, Exception) else store.version_in(info))
             for name, info in infos[first : first + 8 * REQUESTS]
         ]
         unlisted = {name for name, info in some if isinstance(info, Exception)}

@@ -168,10 +168,14 @@ class Store:
         info = await self.info(path)
         if info.get("type") == "directory":
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        found = version_of(info)
+        found = self.version_in(info)
         if found.size is None:
             raise fault("the store does not report the size")
         return found
+
+    def version_in(self, info: Mapping[str, Any]) -> Version:
+        """Return the version that `info` has."""
+        return version_of(info)
 
     async def read(
         self, path: str, start: int, end: int, version: Version
@@ -189,6 +193,9 @@ class Store:
         """Refuse an object that is no longer that version, if `read` does not."""
         if version.is_other(await self.version(path)):
             raise changed()
+
+    def verify(self, data: bytes, version: Version) -> None:
+        """Refuse the content of an object if its version is another content's digest."""
 
     # ------------------------------------------------------------------------------------ listing
 
