@@ -140,6 +140,9 @@ class Front(ThreadingHTTPServer):
         has_ranges: Whether ranges are answered.
         delay: Seconds that each answer takes.
         status: What blobs are answered with, if it is not 0.
+        repeats: Whether the reason of that status is the header ``Authorization``.
+        challenge: What is asked for instead of a token.
+        following: The next page of every list of tags.
         busy: The kinds of requests that are answered with 429 so often.
         change: What is sent in place of a path's content.
         manifest: What is sent for every manifest, with its digest.
@@ -163,6 +166,9 @@ class Front(ThreadingHTTPServer):
         self.has_ranges = True
         self.delay = 0.0
         self.status = 0
+        self.repeats = False
+        self.challenge = ""
+        self.following = ""
         self.busy: Counter[str] = Counter()
         self.change: Callable[[str, bytes], bytes] | None = None
         self.manifest: bytes | None = None
@@ -225,12 +231,14 @@ class _Handler(BaseHTTPRequestHandler):
         elif front.token and given != f"Bearer {front.token}":
             realm = front.realm or f"http://{front.host}/token"
             challenge = f'Bearer realm="{realm}",service="models",scope="repository:a/models:pull"'
-            self.send(401, b"", {"WWW-Authenticate": challenge})
+            self.send(401, b"", {"WWW-Authenticate": front.challenge or challenge})
         elif kind == "blobs" and front.cdn is not None:
             signed = f"http://127.0.0.1:{front.cdn.server_port}{self.path}?X-Amz-Signature=s1gn3d"
             self.send(307, b"", {"Location": signed})
         elif kind == "blobs" and front.status:
-            self.send(front.status, b"", {})
+            self.send(front.status, b"", {}, given if front.repeats else None)
+        elif kind == "tags" and front.following:
+            self.send(200, b'{"tags": []}', {"Link": f'<{front.following}>; rel="next"'})
         elif kind == "manifests" and front.manifest is not None:
             digest = f"sha256:{hashlib.sha256(front.manifest).hexdigest()}"
             self.send(200, front.manifest, {"Docker-Content-Digest": digest})
@@ -278,12 +286,14 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {"Link": following} if len(page) < len(tags) else {}
         self.send(200, json.dumps(listed | {"tags": page}).encode(), headers)
 
-    def begin(self, status: int, headers: Mapping[str, str]) -> None:
-        self.send_response(status)
+    def begin(self, status: int, headers: Mapping[str, str], reason: str | None = None) -> None:
+        self.send_response(status, reason)
         for key, value in headers.items():
             self.send_header(key, value)
         self.end_headers()
 
-    def send(self, status: int, data: bytes, headers: Mapping[str, str]) -> None:
-        self.begin(status, {**headers, "Content-Length": str(len(data))})
+    def send(
+        self, status: int, data: bytes, headers: Mapping[str, str], reason: str | None = None
+    ) -> None:
+        self.begin(status, {**headers, "Content-Length": str(len(data))}, reason)
         self.wfile.write(data)

@@ -120,7 +120,14 @@ def test_an_index_has_a_folder_for_each_platform(front: Front, registry: Registr
         f"{root}/{inner[2]['digest']}/any.vmfb": None,
     }
     assert names(f"{root}/linux/*/*.vmfb") == {f"{root}/linux/amd64/x86.vmfb": None}
+    front.seen.clear()
     assert len(vmfb.open(f"{root}/linux/arm64/v8/arm.vmfb").exports) == 9
+    assert front.seen == {"manifests": 2, "blobs": 1}
+    for folder in ("linux", "linux/amd64"):
+        assert f"{root}/linux/amd64/x86.vmfb" in names(f"{root}/{folder}")
+    for none in ("linux/amd", "linux/amd64/x", "windows/m.vmfb"):
+        (error,) = names(f"{root}/{none}").values()
+        assert error == "No such file or directory"
 
 
 def test_what_is_no_file_of_its_own_is_told(front: Front, registry: Registry) -> None:
@@ -286,6 +293,10 @@ def test_a_token_for_a_user(front: Front, tmp_path: Path, monkeypatch: pytest.Mo
     _oci._access.clear()
     with pytest.raises(PermissionError, match="no password for localhost"):
         vmfb.open(url)
+    kept = {"auths": {front.host: {"auth": text, "identitytoken": "t0k3nt0k3n"}}}
+    (tmp_path / "config.json").write_text(json.dumps(kept))
+    with pytest.raises(OSError, match=r"config.json has an identity token for localhost:\d+, exp"):
+        vmfb.open(url)
     for damaged in ("{", '{"auths": 1}', json.dumps({"auths": {front.host: {"auth": "é"}}})):
         (tmp_path / "config.json").write_text(damaged)
         with pytest.raises(OSError, match=r"config.json is malformed"):
@@ -308,12 +319,38 @@ def test_a_program_that_keeps_passwords(
         (tmp_path / "config.json").write_text(json.dumps(config))
         assert len(vmfb.open(url).exports) == 9
     _oci._access.clear()
+    program.write_text('#!/bin/sh\necho \'{"Username": "<token>", "Secret": "t0k3n"}\'\n')
+    with pytest.raises(OSError, match="docker-credential-test has an identity token for localhost"):
+        vmfb.open(url)
+    program.write_text("#!/bin/sh\necho '{'\n")
+    with pytest.raises(OSError, match="the answer of docker-credential-test is malformed"):
+        vmfb.open(url)
     program.write_text("#!/bin/sh\nexit 1\n")
     with pytest.raises(PermissionError, match="no password for localhost"):
         vmfb.open(url)
     program.unlink()
     with pytest.raises(OSError, match=r"docker-credential-test cannot be asked: .*No such"):
         vmfb.open(url)
+
+
+def test_a_program_with_a_path_is_not_run(
+    front: Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    front.token, front.user = "t0k3n", True
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    (tmp_path / "docker-credential-..").mkdir()
+    program = tmp_path / "any"
+    program.write_text("#!/bin/sh\ntouch ran\n")
+    program.chmod(0o755)
+    assert subprocess.run(["docker-credential-../../any"]).returncode == 0
+    (tmp_path / "ran").unlink()
+    for name in ("../../any", "/any", "a\\b", ""):
+        for config in ({"credsStore": name}, {"credHelpers": {front.host: name}}):
+            (tmp_path / "config.json").write_text(json.dumps(config))
+            with pytest.raises(OSError, match=r"expected a name without a path|no password for"):
+                vmfb.open(f"{front.root}/a/models:prod/scalars.vmfb")
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_user_and_a_password_without_tokens(tmp_path: Path) -> None:
@@ -380,6 +417,23 @@ def test_options_of_the_environment(front: Front) -> None:
         assert len(run.stderr.splitlines()) == status
 
 
+def test_a_password_is_sent_only_if_one_is_asked_for(front: Front) -> None:
+    front.token, front.challenge = "t0k3n", "Negotiate"
+    url = f"{front.root}/a/models:prod/scalars.vmfb"
+    with pytest.raises(OSError, match="the registry asks for no token and no password"):
+        vmfb.open(url, storage_options={"username": USER, "password": PASSWORD})
+    assert front.authorized == {"manifests": {None}}
+
+
+def test_a_registry_that_repeats_a_token(front: Front) -> None:
+    """The token is in no option, and does not look like one."""
+    front.token, front.status, front.repeats = "abcdefghij", 403, True
+    with pytest.raises(OSError, match="the server answers 403") as caught:
+        vmfb.open(f"{front.root}/a/models:prod/scalars.vmfb")
+    assert front.authorized["blobs"] == {"Bearer abcdefghij"}
+    assert "abcdefghij" not in str(caught.value)
+
+
 # ------------------------------------------------------------------------------------------- faults
 
 
@@ -428,19 +482,33 @@ def test_a_size_that_is_not_that_of_the_blob(front: Front, registry: Registry) -
 
 
 def test_tags_that_go_on_elsewhere(front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_oci, "_PAGES_MOST", 3)
     for target, text in {
         "http://127.0.0.1:1/v2/a/models/tags/list": "goes on outside of the repository",
         "/v2/other/tags/list": "goes on outside of the repository",
         "/v2/a/models/tags/list?n=1000": "has more than 3 pages",
     }.items():
-
-        async def page(self: Any, url: str, target: str = target) -> tuple[bytes, Any]:
-            return b'{"tags": ["prod"]}', {"next": {"url": target}}
-
-        monkeypatch.setattr(_oci.OciStore, "_page", page)
-        monkeypatch.setattr(_oci, "_PAGES_MOST", 3)
+        front.following = target
+        front.seen.clear()
         (error,) = names(f"{front.root}/a/models").values()
         assert error == f"the list of tags {text}"
+        assert front.seen == {"tags": 3 if "pages" in text else 1}
+
+
+def test_listings_without_end(
+    front: Front, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for tag in ("1", "2", "3"):
+        registry.push("long", tag, {"m.vmfb": MODULE})
+    root = f"{front.root}/long"
+    assert {*names(root).values()} == {None}
+    monkeypatch.setattr(_oci, "_NAMES_MOST", 2)
+    assert {*names(root).values()} == {"more than 2 tags, manifests and files"}
+    assert {*names(f"{root}:1").values()} == {None}
+    monkeypatch.setattr(_oci, "_NAMES_MOST", 100)
+    monkeypatch.setattr(_oci, "_MANIFESTS_MOST", 1000)
+    found = {*names(root).values()} - {None}
+    assert found == {"the manifests have more than 0 MiB"}
 
 
 def test_tags_of_a_stranger(front: Front) -> None:
@@ -460,7 +528,9 @@ def test_indexes_that_multiply(front: Front, registry: Registry) -> None:
         index = {"manifests": [entry | {"platform": each} for each in platforms]}
         digest = registry.manifest("bomb", str(level), {"schemaVersion": 2} | index, INDEX)
     assert len(names(f"{front.root}/bomb:1/*/m.vmfb")) == 20
-    assert {*names(f"{front.root}/bomb:3").values()} == {"more than 100000 files in an index"}
+    assert {*names(f"{front.root}/bomb:3").values()} == {
+        "more than 100000 tags, manifests and files"
+    }
     assert time.monotonic() - start < 20
 
 
@@ -489,6 +559,8 @@ def test_a_tag_that_cannot_be_read(front: Front, registry: Registry) -> None:
 WRONG = {
     "oci://": "expected oci://HOST",
     "oci://localhost:1": "expected oci://HOST",
+    "oci://local host/models:1": "expected oci://HOST",
+    "oci://localhost:1x/models:1": "expected oci://HOST",
     "oci://localhost:1/Upper:1": "expected oci://HOST",
     "oci://localhost:1/*:1/m.vmfb": "expected oci://HOST",
     "oci://localhost:1/models/m.vmfb": "no tag, expected oci://HOST",

@@ -350,7 +350,21 @@ def _of_options(value: Any, is_secret: bool = False) -> Iterator[str]:
             yield from _of_url(text)
         if is_secret:
             yield text
-            yield text.rpartition(" ")[2]  # after "Bearer"
+            kind, _, rest = text.rpartition(" ")
+            yield rest  # after "Bearer"
+            if kind.lower() == "basic":
+                yield from _of_basic(rest)
+
+
+def _of_basic(text: str) -> Iterator[str]:
+    from base64 import b64decode  # which few commands need
+
+    try:
+        user = b64decode(text).decode()
+    except ValueError:
+        return
+    yield user
+    yield user.partition(":")[2]
 
 
 class HiddenOptions(dict[str, Any]):

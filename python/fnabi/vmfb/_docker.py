@@ -19,10 +19,15 @@ _SECONDS = 30.0
 """How long a program that keeps passwords may take."""
 
 
+_PROGRAM = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+"""What may follow ``docker-credential-``: a path could lead to any program."""
+
+
 class _Entry(msgspec.Struct, frozen=True):
     auth: str = ""
     username: str = ""
     password: str = ""
+    identitytoken: str = ""
 
 
 class _Config(msgspec.Struct, frozen=True, rename="camel"):
@@ -55,6 +60,8 @@ def user_of(api: str) -> tuple[str, str]:
         config = msgspec.json.decode(path.read_bytes(), type=_Config)
         for each, entry in config.auths.items():
             if _host(each) == _host(name):
+                if entry.identitytoken:
+                    raise _no_password(str(path), name)
                 if entry.auth:
                     user, _, password = base64.b64decode(entry.auth).decode().partition(":")
                     return user, password
@@ -72,8 +79,16 @@ def _host(name: str) -> str:
     return re.sub(r"^https?://|/(v[12]/?)?$", "", name)
 
 
+def _no_password(keeper: str, name: str) -> OSError:
+    text = f"{keeper} has an identity token for {name}, expected a user and a password"
+    return OSError(errno.EIO, text)
+
+
 def _of_helper(helper: str, name: str) -> tuple[str, str]:
     """Ask the program that Docker asks."""
+    if not _PROGRAM.fullmatch(helper):
+        text = f"{config_path()} names the program {helper!r}, expected a name without a path"
+        raise OSError(errno.EIO, text)
     program = f"docker-credential-{helper}"
     try:
         done = subprocess.run(
@@ -87,4 +102,6 @@ def _of_helper(helper: str, name: str) -> tuple[str, str]:
         found = msgspec.json.decode(done.stdout, type=_Secret)
     except ValueError as problem:
         raise OSError(errno.EIO, f"the answer of {program} is malformed: {problem}") from None
+    if found.username == "<token>":
+        raise _no_password(program, name)
     return found.username, found.secret

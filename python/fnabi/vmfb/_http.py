@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from fnabi._base.files import Options
+from fnabi._base.url import without_secrets
 from fnabi.vmfb._store import (
     INT64_MOST,
     REQUESTS,
@@ -68,6 +69,7 @@ class HttpStore(Store):
         super().__init__(fs, path, options)
         self.http = http or fs
         self.at_once = REQUESTS
+        self._sent: set[str] = set()
 
     async def version(self, path: str) -> Version:
         """Ask for the version of an object."""
@@ -85,6 +87,10 @@ class HttpStore(Store):
 
     async def check(self, path: str, version: Version) -> None:
         """Do nothing: `read` compares versions."""
+
+    def text_of(self, problem: BaseException, url: str) -> str:
+        """Return the text of an exception, which may quote what a server repeats of a request."""
+        return without_secrets(super().text_of(problem, url), "", {"headers": self._sent})
 
     # --------------------------------------------------------------------------- what stores have
 
@@ -107,6 +113,7 @@ class HttpStore(Store):
         session = await self.http.set_session()
         named = dict(self.http.kwargs)
         given = {**named.pop("headers", {}), **await self.headers(), **headers}
+        self._sent |= {given[name] for name in given if name.lower() == "authorization"}
         if self.minds_proxies:
             named["proxy"] = _proxy_for(url)
         return await session.get(self.http.encode_url(url), headers=given, **named)

@@ -48,6 +48,11 @@ _MODEL = re.compile(
 )
 _SERVED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/]+))?(?=/|$)")
 
+_STORED = re.compile(
+    r"(?:file|s3|gs|gcs|abfss?|az|wasbs?|ftp|sftp|(?:web)?hdfs|viewfs|https?|hf)://.*", re.DOTALL
+)
+"""The stores that artifacts may be in. A URL of fsspec can do more, such as run a template."""
+
 _API = "/api/2.0"
 _FILES = "/mlflow-artifacts/artifacts"
 
@@ -133,10 +138,11 @@ def open_artifacts(
     served = _SERVED.match(at)
     if served is not None:
         store: Store = MlflowStore(at[served.end() :], options, _server(served["host"]))
-    elif "://" in at or at.startswith("/"):
-        store = open_other(at if "://" in at else f"file://{at}", options, roots)
     else:
-        raise fault(f"the artifacts are at {at.partition(':')[0]}:, which fsspec cannot read")
+        at = f"file://{at}" if at.startswith("/") else at
+        if "::" in at or not _STORED.fullmatch(at):
+            raise fault(f"the artifacts are at {at.partition(':')[0]}:, which is not read")
+        store = open_other(at, options, roots)
     folder = store.path.rstrip("/")
     store.path, store.alias = folder + rest, (folder, root)
     return store

@@ -29,9 +29,10 @@ _EXPECTED = "expected oci://HOST[:PORT]/REPOSITORY[:TAG|@DIGEST][/FILE]"
 
 _OPTIONS = ("username", "password", "plain_http", "client_kwargs")
 
+_HOST = r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?"
 _WORD = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _PLACE = re.compile(
-    rf"(?P<host>[^/@]+)/(?P<repository>{_WORD}(?:/{_WORD})*)"
+    rf"(?P<host>{_HOST})/(?P<repository>{_WORD}(?:/{_WORD})*)"
     r"(?::(?P<tag>[\w.*?\[\]!-]+))?(?:@(?P<digest>[^/]+))?(?:/(?P<file>.*))?",
     re.ASCII | re.DOTALL,
 )
@@ -50,11 +51,11 @@ _KINDS = (
     "application/vnd.docker.distribution.manifest.list.v2+json",
 )
 
-_TITLE = "org.opencontainers.image.title"
-_UNPACK = "io.deis.oras.content.unpack"
-
 _MANIFEST_MOST = 4 << 20
 """The most bytes of a manifest that registries have to accept."""
+
+_MANIFESTS_MOST = 1 << 28
+"""The most bytes of all manifests of a listing, which are some 200 for each file."""
 
 _ANSWER_MOST = 1 << 20
 """The most bytes of a token, or of a page of a list of tags."""
@@ -62,8 +63,8 @@ _ANSWER_MOST = 1 << 20
 _PAGES_MOST = 1000
 """The most pages of a list of tags."""
 
-_FILES_MOST = 100_000
-"""The most files of an index."""
+_NAMES_MOST = 100_000
+"""The most tags, manifests and files of a listing."""
 
 _DEPTH = 4
 """How deeply an index may be in others."""
@@ -75,21 +76,26 @@ class _Platform(msgspec.Struct, frozen=True):
     variant: str = ""
 
 
+class _Annotations(msgspec.Struct, frozen=True):
+    title: str = msgspec.field(default="", name="org.opencontainers.image.title")
+    unpack: str = msgspec.field(default="", name="io.deis.oras.content.unpack")
+
+
 class _Descriptor(msgspec.Struct, frozen=True):
     digest: str
     size: Annotated[int, msgspec.Meta(ge=0, le=INT64_MOST)]
     mediaType: str = ""
-    annotations: dict[str, str] | None = None
+    annotations: _Annotations | None = None
     platform: _Platform | None = None
 
     @property
     def title(self) -> str:
-        return (self.annotations or {}).get(_TITLE, "")
+        return self.annotations.title if self.annotations else ""
 
     @property
     def is_packed(self) -> bool:
         """Whether it is an archive of a folder, which clients of ORAS unpack."""
-        marked = (self.annotations or {}).get(_UNPACK) == "true"
+        marked = self.annotations is not None and self.annotations.unpack == "true"
         return marked or self.mediaType.endswith(("tar+gzip", "tar+zstd"))
 
 
@@ -170,6 +176,8 @@ class OciStore(HttpStore):
         self._user = str(options.get("username", "")), str(options.get("password", ""))
         self._one = asyncio.Lock()
         self._asked: dict[tuple[str, str], asyncio.Task[_Contents]] = {}
+        self._bytes = 0
+        self._names = 0
         self.place(self.path)
 
     @property
@@ -247,13 +255,13 @@ class OciStore(HttpStore):
         at = self.place(path)
         name = at.file.rstrip("/")
         if at.reference and name:
-            files = await self._files(at.api, at.manifest)
+            files = await self._files(at.api, at.manifest, name)
             if name in files:
                 file = files[name]
                 if isinstance(file, str):
                     raise fault(file)
                 return _info(file)
-            if not any(each.startswith(f"{name}/") for each in files):
+            if not files:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         return {"type": "directory"}
 
@@ -301,7 +309,9 @@ class OciStore(HttpStore):
         found: dict[str, None] = {}
         for _ in range(_PAGES_MOST):
             text, links = await self.request(retried(partial(self._page, url)))
-            found |= dict.fromkeys(_decoded(text, _Tags, "list of tags").tags or ())
+            tags = _decoded(text, _Tags, "list of tags").tags or ()
+            self._count(len(tags))
+            found |= dict.fromkeys(tags)
             following = links.get("next")
             if following is None:
                 return [f":{tag}" for tag in found if matches(f":{tag}")]
@@ -316,24 +326,41 @@ class OciStore(HttpStore):
             return await self.whole(answer, _ANSWER_MOST, "list of tags"), answer.links
 
     async def _files(
-        self, api: str, reference: str, depth: int = 0
+        self, api: str, reference: str, name: str = ""
     ) -> dict[str, _Descriptor | str]:
-        """Return the files of a manifest, or of all in an index, by their names."""
-        files, inner = await self._contents(api, reference)
-        if inner and depth == _DEPTH:
-            raise fault(f"more than {_DEPTH} indexes inside of each other")
-        listed = await asyncio.gather(
-            *(self._files(api, each.digest, depth + 1) for _, each in inner)
-        )
-        if sum(map(len, listed)) > _FILES_MOST:  # of indexes that repeat others
-            raise fault(f"more than {_FILES_MOST} files in an index")
-        if inner:
-            files = {
-                f"{folder}/{name}": file
-                for (folder, _), below in zip(inner, listed, strict=True)
-                for name, file in below.items()
-            }
-        return files
+        """Return the files of a manifest, or of all in an index, by their names.
+
+        Args:
+            api: The URL of the repository.
+            reference: What the API calls the manifest.
+            name: The file, or the folder, that is wanted; if empty, all are.
+
+        """
+        found: dict[str, _Descriptor | str] = {}
+        level = [("", name, reference)]
+        for _ in range(_DEPTH + 1):
+            listed = await asyncio.gather(*(self._contents(api, each) for *_, each in level))
+            inner = []
+            for (folder, wanted, _), (files, manifests) in zip(level, listed, strict=True):
+                for title, file in _below(files, wanted).items():
+                    found[folder + title] = file
+                inner += [
+                    (f"{folder}{each}/", wanted[len(each) + 1 :], one.digest)
+                    for each, one in manifests
+                    if _is_on_the_way(each, wanted)
+                ]
+                if not name:
+                    self._count(len(files) + len(manifests))
+            if not inner:
+                return found
+            level = inner
+        raise fault(f"more than {_DEPTH} indexes inside of each other")
+
+    def _count(self, names: int) -> None:
+        """Refuse a listing that has no end: indexes may also repeat each other."""
+        self._names += names
+        if self._names > _NAMES_MOST:
+            raise fault(f"more than {_NAMES_MOST} tags, manifests and files")
 
     async def _contents(self, api: str, reference: str) -> _Contents:
         """Ask for a manifest, once however many files of it are read."""
@@ -349,6 +376,9 @@ class OciStore(HttpStore):
             check_status(answer, (200,))
             text = await self.whole(answer, _MANIFEST_MOST, "manifest")
             named = answer.headers.get("Docker-Content-Digest", "")
+        self._bytes += len(text)
+        if self._bytes > _MANIFESTS_MOST:
+            raise fault(f"the manifests have more than {_MANIFESTS_MOST >> 20} MiB")
         digest = reference if ":" in reference else named
         if digest:
             _verify(text, _checked(digest))
@@ -401,7 +431,9 @@ class OciStore(HttpStore):
                 check_status(answer, (200,))
                 found = _decoded(await self.whole(answer, _ANSWER_MOST, "token"), _Token, "token")
             return f"Bearer {found.token or found.access_token}"
-        return basic
+        if any(each.lower().startswith("basic") for each in challenges):
+            return basic
+        raise fault("the registry asks for no token and no password, expected Bearer or Basic")
 
 
 def _check_user(answer: Any, api: str, user: tuple[str, str]) -> None:
@@ -418,6 +450,20 @@ def _check_user(answer: Any, api: str, user: tuple[str, str]) -> None:
 def _manifest_of(reference: str) -> str:
     """Return what the API calls a reference, ``:TAG``, ``@DIGEST`` or both."""
     return reference.rpartition("@")[2].removeprefix(":")
+
+
+def _is_on_the_way(folder: str, name: str) -> bool:
+    """Return whether a folder is below a name, or the name below the folder."""
+    return not name or f"{folder}/".startswith(f"{name}/") or name.startswith(f"{folder}/")
+
+
+def _below(files: dict[str, _Descriptor | str], name: str) -> dict[str, _Descriptor | str]:
+    """Return the file of a name, or those below it; all if it is empty."""
+    if name in files:
+        return {name: files[name]}
+    return {
+        each: file for each, file in files.items() if each.startswith(f"{name}/" if name else "")
+    }
 
 
 def _info(file: _Descriptor) -> dict[str, Any]:
