@@ -149,6 +149,7 @@ class Fake(ThreadingHTTPServer, Tracking):
         fetches: Whether files come from another store, so that each answer has another version.
         streams: Whether they are sent without ranges and sizes.
         status: What files are answered with, if it is not 0.
+        moved: The URL of the server that has the files.
         answer: What is answered to every question, if not None.
         seen: The number of requests, by their kind.
         authorized: The values of the header ``Authorization``.
@@ -167,6 +168,7 @@ class Fake(ThreadingHTTPServer, Tracking):
         self.fetches = False
         self.streams = False
         self.status = 0
+        self.moved = ""
         self.answer: bytes | None = None
         self.seen: Counter[str] = Counter()
         self.authorized: set[str | None] = set()
@@ -255,6 +257,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send(401, b"You are not authenticated.", {})
         elif server.answer is not None and not file:
             self.send(200, server.answer, {})
+        elif file and server.moved:
+            self.send(307, b"", {"Location": server.moved + url.path})
         elif file:
             self.send_file(server.folder / unquote(url.path.removeprefix(f"{FILES}/")))
         elif what == "list":
@@ -298,6 +302,9 @@ class _Handler(BaseHTTPRequestHandler):
         server = self.server
         if server.status:
             self.send(server.status, b"", {})
+            return
+        if path.is_dir():
+            self.send_json(400, {"error_code": "INVALID_PARAMETER_VALUE", "message": "folder"})
             return
         if not path.is_file():
             self.send_json(404, {"error_code": "RESOURCE_DOES_NOT_EXIST", "message": "not found"})

@@ -17,8 +17,9 @@ from fnabi import CallError, Catalog, FormatError, vmfb
 from fnabi.cli import main
 from fnabi.vmfb import _remote
 from support.contents import contents, renamed
+from support.documents import shown_commands
 from support.hub_server import LARGE, PAGE, SLOW, Hub, serve_hub
-from support.paths import DATA
+from support.paths import DATA, RELEASES
 
 constants = pytest.importorskip("huggingface_hub.constants")
 pytest.importorskip("aiohttp")
@@ -220,6 +221,18 @@ def test_a_catalog_reads_what_is_new(hub: Hub) -> None:
         done = catalog.update(storage_options=hub.options)
         assert (done.changed, done.removed, done.unchanged) == (1, 1, count - 2)
         assert hub.seen["file"] <= 3
+
+
+def test_the_commands_of_the_guide(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("duckdb")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_ENDPOINT", hub.url)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    for revision, release in {"main": "2.0", "1.0": "1.0", "2.0": "2.0"}.items():
+        hub.repositories["models", "org/models", revision] = RELEASES / release
+    assert shown_commands("guide/remote.md", "Hugging Face", {}) == 3
 
 
 def test_the_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

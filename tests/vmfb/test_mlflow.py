@@ -14,7 +14,8 @@ import pytest
 from fnabi import CallError, Catalog, FormatError, vmfb
 from fnabi.cli import main
 from support.contents import contents, renamed
-from support.paths import DATA
+from support.documents import shown_commands
+from support.paths import DATA, RELEASES
 from support.store_servers import serve_s3
 from support.tracking_server import Fake, Tracking, serve_fake, serve_mlflow
 
@@ -86,6 +87,9 @@ def test_a_run_is_a_folder(server: Tracking) -> None:
     assert contents(vmfb.open(first)) == contents(vmfb.open(MODULE))
     with pytest.raises(FileNotFoundError):
         vmfb.open(f"{root}/none.vmfb")
+    for folder in (root, f"{root}/exported"):
+        with pytest.raises(IsADirectoryError):
+            vmfb.open(folder)
     with pytest.raises(FileNotFoundError):
         vmfb.open("runs:/0123456789abcdef0123456789abcdef/m.vmfb")
 
@@ -161,6 +165,20 @@ def test_a_catalog_reads_what_is_new(server: Tracking) -> None:
         assert catalog.sql("SELECT file FROM files").fetchall() == [(f"{root}/new.vmfb",)]
 
 
+def test_the_commands_of_the_guide(
+    server: Tracking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("duckdb")
+    monkeypatch.chdir(tmp_path)
+    versions = []
+    for release in ("1.0", "2.0"):
+        run = server.run({file.name: file for file in (RELEASES / release).glob("*.vmfb")})
+        versions.append(server.version("guide", f"runs:/{run}"))
+    server.alias("guide", "champion", versions[0])
+    names = {"models:/rank": "models:/guide", "guide/2/": f"guide/{versions[1]}/"}
+    assert shown_commands("guide/remote.md", "MLflow", names) == 3
+
+
 def _wait_until_settled(catalog: Catalog) -> None:
     """Update until the files are so old that their versions count."""
     import time
@@ -193,7 +211,7 @@ def test_artifacts_in_stores_that_do_more(fake: Fake, at: str) -> None:
     """Whoever registers a model says where it is; fsspec can be told to write, or run templates."""
     run = fake.run({"m.vmfb": MODULE})
     fake.at = at
-    with pytest.raises(OSError, match=f"the artifacts are at {at.split(':')[0]}:, which is not re"):
+    with pytest.raises(OSError, match=f"the artifacts are at {at.split(':')[0]}:, expected a f"):
         vmfb.open(f"runs:/{run}/m.vmfb")
 
 
@@ -331,6 +349,29 @@ def test_another_host_gets_no_token(
         assert other.seen == {"file": 1}
         assert other.authorized == {None}
         assert fake.authorized == {"Bearer t0k3nt0k3n"}
+
+
+def test_a_redirect_gets_no_token(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "t0k3nt0k3n")
+    run = fake.run({"m.vmfb": MODULE})
+    with serve_fake(fake.folder) as other:
+        fake.moved = other.url
+        assert len(vmfb.open(f"runs:/{run}/m.vmfb").exports) == 9
+        assert other.seen == {"file": 1}
+        assert other.authorized == {None}
+
+
+def test_what_a_server_says_is_one_line(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever it sends, and without the token."""
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "abcdefghij")
+    assert main(["inspect", "models:/m@a\n\x1b[31m abcdefghij/m.vmfb"]) == 1
+    error = capsys.readouterr().err
+    assert "400 Bad Request: Registered model alias a" in error
+    assert len(error.splitlines()) == 1
+    assert "\x1b" not in error
+    assert "abcdefghij" not in error.partition("400")[2]
 
 
 def test_a_user_in_the_address_of_the_server(

@@ -19,7 +19,8 @@ import pytest
 from fnabi import CallError, Catalog, vmfb
 from fnabi.cli import main
 from support.contents import contents, renamed
-from support.paths import DATA
+from support.documents import shown_commands
+from support.paths import DATA, RELEASES
 from support.registry import (
     INDEX,
     LAYER,
@@ -599,6 +600,21 @@ def test_the_hub_of_docker() -> None:
 
 
 # ---------------------------------------------------------------------------- catalogs and commands
+
+
+def test_the_commands_of_the_guide(
+    front: Front, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    for folder in (RELEASES / "1.0", RELEASES / "2.0"):
+        registry.push(
+            "team/models", folder.name, {file.name: file for file in folder.glob("*.vmfb")}
+        )
+    names = {"registry.example.org": front.host}
+    assert shown_commands("guide/remote.md", "Registries", names) == 4
+    assert Path("functions.parquet").stat().st_size
 
 
 def test_a_catalog_reads_what_is_new(front: Front, registry: Registry) -> None:

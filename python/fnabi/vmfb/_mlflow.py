@@ -48,9 +48,7 @@ _MODEL = re.compile(
 )
 _SERVED = re.compile(r"mlflow-artifacts:(?://(?P<host>[^/]+))?(?=/|$)")
 
-_STORED = re.compile(
-    r"(?:file|s3|gs|gcs|abfss?|az|wasbs?|ftp|sftp|(?:web)?hdfs|viewfs|https?|hf)://.*", re.DOTALL
-)
+_STORED = re.compile(r"(?:file|s3|gs|abfss?|ftp|sftp|(?:web)?hdfs|https?|hf)://.*", re.DOTALL)
 """The stores that artifacts may be in. A URL of fsspec can do more, such as run a template."""
 
 _API = "/api/2.0"
@@ -141,7 +139,10 @@ def open_artifacts(
     else:
         at = f"file://{at}" if at.startswith("/") else at
         if "::" in at or not _STORED.fullmatch(at):
-            raise fault(f"the artifacts are at {at.partition(':')[0]}:, which is not read")
+            raise fault(
+                f"the artifacts are at {at.partition(':')[0]}:, expected a folder, or S3, GCS,"
+                " Azure, HDFS, FTP, HTTP or Hugging Face"
+            )
         store = open_other(at, options, roots)
     folder = store.path.rstrip("/")
     store.path, store.alias = folder + rest, (folder, root)
@@ -261,6 +262,13 @@ class MlflowStore(HttpStore):
         except UnknownSizeError:  # of a server before 3, whose artifacts are in another store
             size = (await self.info(path)).get("file_size")
             data, found = await self.range_of(url, start, end, size)
+        except Exception as problem:
+            is_refused = (
+                isinstance(problem, FileNotFoundError) or getattr(problem, "status", 0) == 400
+            )
+            if is_refused and (await self.info(path))["type"] == "directory":
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)) from None
+            raise
         if version.etag is not None and version.is_other(found):
             raise changed()
         if version.size not in (None, found.size):
