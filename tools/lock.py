@@ -51,7 +51,7 @@ LOCKS = {
 ALONE = {
     "atheris": ["atheris>=3.1; python_version >= '3.12'", "atheris<3.1; python_version < '3.12'"],
     "oldest": [OLDEST.replace(">=", "==")],
-    "packages-alone": ["apache-tvm", "daft", "jax-tvm-ffi", "xgrammar"],
+    "packages-alone": ["apache-tvm", "daft", "jax-tvm-ffi", "oras", "xgrammar"],
 }
 """Packages without those that they depend on."""
 

@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from fnabi.cli import main
-from support.paths import DATA, ROOT
+from support.paths import DATA, RELEASES
 
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
-
-RELEASES = ROOT / "examples" / "releases"
 
 
 @pytest.fixture(autouse=True)

@@ -25,12 +25,11 @@ from fnabi.cli.verbs import VERBS
 from fnabi.errors import CallError, FormatError
 from support.callee import callee_library
 from support.flatbuffer import String, Table, Vector, module
-from support.paths import ROOT
+from support.paths import RELEASES, ROOT
 from support.unknown_bytecode import unknown_bytecode
 
 MODULES = ROOT / "tests/data/vmfb"
 CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
-RELEASES = ROOT / "examples" / "releases"
 SOURCE = b"module @m {\n  func.func @f() { return }\n}\n"
 SUCCESSOR = b"IREEVM\0\0" + bytes([1, 0, 2, 0, 3, 0, 0, 0]) + bytes(99)
 MLIR = "a .vmfb module, got MLIR source, which iree-compile compiles"

@@ -35,9 +35,9 @@ from datetime import datetime
 sys.path.insert(0, {tests!r})
 from fnabi.cli import main
 from fnabi.many.catalog import _history, _read, _store, _update
-from fnabi.vmfb import _store as stores
+from fnabi.vmfb import _http, _store as stores
 knobs = json.loads(sys.argv[1])
-_read._CHUNK, stores._PAUSES, stores._SECONDS = 3, (), 5.0
+_read._CHUNK, _http._PAUSES, stores._SECONDS = 3, (), 5.0
 _update.FNABI = knobs.get("fnabi", _update.FNABI)
 if "clock" in knobs:
     now = datetime.fromisoformat(knobs["clock"])
@@ -151,7 +151,7 @@ def rows_of(catalog: fnabi.Catalog) -> list[Any]:
 def evening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Failing]:
     """A catalog of the version before of a folder, which has more since, and of a store."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fnabi.vmfb._store._PAUSES", ())
+    monkeypatch.setattr("fnabi.vmfb._http._PAUSES", ())
     Path("c.duckdb").write_bytes(
         gzip.decompress((DATA / "catalog/version_6.duckdb.gz").read_bytes())
     )

@@ -492,9 +492,9 @@ def test_a_full_disk(here: Path) -> None:
 
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = pytest.importorskip("fnabi.vmfb._store")
-    monkeypatch.setattr(store, "_SECONDS", 8.0)
-    monkeypatch.setattr(store, "_PAUSES", (0.01,))
+    pytest.importorskip("aiohttp")
+    monkeypatch.setattr("fnabi.vmfb._store._SECONDS", 8.0)
+    monkeypatch.setattr("fnabi.vmfb._http._PAUSES", (0.01,))
 
 
 @pytest.mark.usefixtures("_impatient")
@@ -539,7 +539,7 @@ def test_a_server_that_stops_at_any_request(
 ) -> None:
     """Whatever is answered, and whatever is not, no function leaves the catalog."""
     pytest.importorskip("aiohttp")
-    monkeypatch.setattr("fnabi.vmfb._store._PAUSES", ())
+    monkeypatch.setattr("fnabi.vmfb._http._PAUSES", ())
     with serve(here, kind=Failing) as server:
         assert isinstance(server, Failing)
         url = f"{server.url}/models/a/*.vmfb"

@@ -57,6 +57,34 @@ def blocks(text: str) -> Iterator[Block]:
         yield Block(language, caption and caption[1], body, line)
 
 
+def shown_commands(page: str, title: str, names: dict[str, str]) -> int:
+    """Run the consoles of a section that are only shown, with other names in place of some.
+
+    Args:
+        page: The path of the page in ``docs``.
+        title: The title of the section.
+        names: The other names.
+
+    Returns:
+        The number of commands.
+
+    """
+    text = (ROOT / "docs" / page).read_text()
+    for old, new in names.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    start = text.index(f"\n## {title}\n")
+    end = text.find("\n## ", start + 1)
+    consoles = [
+        match["body"]
+        for match in FENCE.finditer(text, start, end)
+        if match["shown"] and match["language"] == "console"
+    ]
+    for body in consoles:
+        run_commands(body, page, text.count("\n", 0, text.index(body)) + 1)
+    return sum(len(re.findall(r"^\$ ", body, re.M)) for body in consoles)
+
+
 def require(text: str) -> None:
     """Skip the test by the name of a package or program that the document needs."""
     front = re.match(r"---\n(.*?)^---\n", text, re.M | re.S)

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-__all__ = ["DATA", "ROOT", "TESTS"]
+__all__ = ["DATA", "RELEASES", "ROOT", "TESTS"]
 
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 DATA = TESTS / "data"
+RELEASES = ROOT / "examples" / "releases"

@@ -19,6 +19,9 @@ from urllib.parse import unquote
 SLOW = 0.2
 """Seconds that an answer below ``/slow`` takes."""
 
+_PIECE = 1 << 20
+"""The bytes that are written at once, as far as the client still reads."""
+
 FAULTS = (
     *("slow", "hang", "fail", "cut", "short", "long", "other", "whole", "changing"),
     *("part", "unsized", "loop", "nowhere", "nothing", "encoded", "text"),
@@ -214,7 +217,8 @@ class _Handler(BaseHTTPRequestHandler):
         if cut:
             data = data[: len(data) // 2]
             self.close_connection = True
-        if body:
-            self.wfile.write(data)
+        for at in range(0, len(data) if body else 0, _PIECE):
+            piece = data[at : at + _PIECE]
+            self.wfile.write(piece)
             with self.server.lock:
-                self.server.bytes += len(data)
+                self.server.bytes += len(piece)

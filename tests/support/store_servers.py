@@ -46,25 +46,35 @@ def serve_gcs() -> Iterator[dict[str, Any]]:
 @contextmanager
 def started(program: str, port: int = 0) -> Iterator[str]:
     """Run a program of Python that listens at a port; yield its URL."""
-    if not port:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+    port = port or free_port()
     process = subprocess.Popen(
         [sys.executable, "-c", program.replace("{port}", str(port))],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
-        deadline = time.monotonic() + 60
-        while True:
-            with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert process.poll() is None, "the server has ended"
-            assert time.monotonic() < deadline, "the server does not start"
-            time.sleep(0.1)
+        waited(process, port)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait()
+
+
+def free_port() -> int:
+    """Return a port that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def waited(process: subprocess.Popen[bytes], port: int, seconds: float = 60) -> None:
+    """Wait until a program listens at a port."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with socket.socket() as client:
+            if client.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        assert process.poll() is None, "the server has ended"
+        assert time.monotonic() < deadline, "the server does not start"
+        time.sleep(0.1)

@@ -20,10 +20,9 @@ import pytest
 from fnabi import CallError, Catalog, FormatError, vmfb
 from fnabi._base.url import is_remote
 from fnabi.cli import main
-from fnabi.vmfb._scan import ScanRow
 from fnabi.vmfb._walk import walk
+from support.contents import contents, renamed
 from support.documents import ROOT
-from support.hub_server import serve_hub
 from support.outside import with_data_outside
 from support.paths import DATA
 from support.range_server import PASSING, SLOW, Server, serve
@@ -32,6 +31,7 @@ from support.store_servers import serve_gcs, serve_s3
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
 
+from fnabi.vmfb import _http as remote_http  # noqa: E402
 from fnabi.vmfb import _page as remote_page  # noqa: E402
 from fnabi.vmfb import _remote as remote  # noqa: E402
 from fnabi.vmfb import _store as remote_store  # noqa: E402
@@ -67,39 +67,10 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_store, "_SECONDS", 0.5)
-    monkeypatch.setattr(remote_store, "_PAUSES", (0.01, 0.01))
-
-
-def renamed(rows: Any, root: str) -> list[ScanRow]:
-    """Return rows with the names of files relative to a folder or URL."""
-    import msgspec
-
-    return [msgspec.structs.replace(row, file=row.file.removeprefix(root)) for row in rows]
+    monkeypatch.setattr(remote_http, "_PAUSES", (0.01, 0.01))
 
 
 # ------------------------------------------------------------------------------------------ modules
-
-
-def contents(module: vmfb.Module) -> list[Any]:
-    """Return everything of a module, or the error that reading it gives."""
-    reads: list[Any] = [
-        lambda: (module.name, module.version, module.layout, module.attrs),
-        lambda: [(each.name, each.signature) for each in module.exports.values()],
-        lambda: (module.types, module.imports, module.functions, module.state, module.debug),
-        lambda: [(each.name, each.offset, bytes(each.data)) for each in module.rodata],
-        lambda: [(each.kind, each.size) for each in module.rodata],
-        lambda: bytes(module.bytecode),
-        lambda: (module.targets, module.executables, module.parameters),
-        module.check,
-        lambda: module.skipped,
-    ]
-    found = []
-    for read in reads:
-        try:
-            found.append(read())
-        except FormatError as problem:
-            found.append((problem.code, problem.offset, problem.path))
-    return found
 
 
 @pytest.mark.parametrize("folder", ["vmfb", "needs"])
@@ -247,7 +218,7 @@ def test_versions_that_a_catalog_cannot_store(http: Server, fault: str) -> None:
 @pytest.mark.parametrize("fault", PASSING)
 def test_faults_that_pass(http: Server, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What fails twice is asked for a third time; also folders, except that none is torn."""
-    monkeypatch.setattr(remote_store, "_PAUSES", (0.01, 0.01, 0.01))
+    monkeypatch.setattr(remote_http, "_PAUSES", (0.01, 0.01, 0.01))
     http.seen.clear()
     url = f"{http.url}/{fault}/vmfb/scalars.vmfb"
     assert contents(vmfb.open(url)) == contents(vmfb.open(MODULE))
@@ -259,7 +230,7 @@ def test_faults_that_pass(http: Server, fault: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_requests_are_not_repeated_for_ever(http: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_store, "_PAUSES", (0.01, 0.01, 0.01))
+    monkeypatch.setattr(remote_http, "_PAUSES", (0.01, 0.01, 0.01))
     before = http.requests
     with pytest.raises(OSError, match="the server answers 503"):
         vmfb.open(f"{http.url}/fail/vmfb/scalars.vmfb")
@@ -271,7 +242,7 @@ def test_requests_are_not_repeated_for_ever(http: Server, monkeypatch: pytest.Mo
 
 def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a row with an error; the others are listed."""
-    monkeypatch.setattr(remote_store, "_PAUSES", (0.01,))
+    monkeypatch.setattr(remote_http, "_PAUSES", (0.01,))
     for name in ("a/b", "fail", "z"):
         (tmp_path / name).mkdir(parents=True)
         shutil.copy(MODULE, tmp_path / name)
@@ -290,14 +261,18 @@ def test_a_server_without_ranges(http: Server, tmp_path: Path) -> None:
     assert contents(vmfb.open(f"{http.url}/whole/vmfb/scalars.vmfb")) == local
     assert contents(vmfb.open(f"{http.url}/long/vmfb/scalars.vmfb")) == local
     shutil.copy(MODULE, tmp_path / "m.vmfb")
-    os.truncate(tmp_path / "m.vmfb", 2 << 20)
+    os.truncate(tmp_path / "m.vmfb", 64 << 20)
     shutil.copy(CLASSIFIER, tmp_path)
     with serve(tmp_path) as server:
         whole = vmfb.open(f"{server.url}/whole/{CLASSIFIER.name}")
         names = [segment.name for segment in vmfb.open(CLASSIFIER).rodata]
         assert [segment.name for segment in whole.rodata] == names
+        far = vmfb.open(f"{server.url}/whole/m.vmfb")  # whose answer is left after its first bytes
+        assert len(far.exports) == 9
+        assert far._remote is not None
         with pytest.raises(OSError, match="does not support ranges"):
-            vmfb.open(f"{server.url}/whole/m.vmfb")
+            far._remote.read([(32 << 20, 1)])
+        assert server.bytes < 32 << 20
         assert len(vmfb.open(f"{server.url}/m.vmfb").exports) == 9
 
 
@@ -338,7 +313,7 @@ def test_answers_that_are_no_page(
     http: Server, fault: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder has no files only if the server says so."""
-    monkeypatch.setattr(remote_store, "_PAUSES", ())
+    monkeypatch.setattr(remote_http, "_PAUSES", ())
     (row,) = vmfb.scan(f"{http.url}/{fault}/vmfb/*.vmfb").rows()
     assert row.error is not None
     assert row.error.text == text
@@ -701,20 +676,6 @@ def test_gcs(tmp_path: Path) -> None:
             vmfb.open("gs://models/none.vmfb", storage_options=gcs)
 
 
-def test_hugging_face() -> None:
-    pytest.importorskip("huggingface_hub")
-    with serve_hub(DATA / "vmfb") as hub:
-        url = "hf://org/models"
-        for path in (url, f"{url}/**/*.vmfb"):
-            found = renamed(vmfb.scan(path, storage_options=hub).rows(), f"{url}/")
-            local = renamed(vmfb.scan(DATA / "vmfb").rows(), f"{DATA / 'vmfb'}/")
-            assert found == local
-        module = vmfb.open(f"{url}/rodata_mixed.vmfb", storage_options=hub)
-        assert contents(module) == contents(vmfb.open(DATA / "vmfb" / "rodata_mixed.vmfb"))
-        with pytest.raises(FileNotFoundError):
-            vmfb.open(f"{url}/none.vmfb", storage_options=hub)
-
-
 def test_the_package_of_a_store_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error says what to install."""
     registry: Any = pytest.importorskip("fsspec.registry")
@@ -734,8 +695,9 @@ def test_pages_that_end_inside_of_something() -> None:
 
 def test_what_a_store_says_of_an_object() -> None:
     assert remote_store.version_of({"size": 3, "Last-Modified": "no time"}).mtime_ns is None
-    store = remote_store.Store.__new__(remote_store.Store)
-    assert isinstance(store.error(KeyboardInterrupt(), "http://h/x"), KeyboardInterrupt)
+    assert isinstance(
+        remote_store.error_of(KeyboardInterrupt(), "http://h/x", ""), KeyboardInterrupt
+    )
 
 
 def test_a_damaged_zip_directory_of_a_remote_module(tmp_path: Path) -> None:

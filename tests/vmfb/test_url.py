@@ -18,7 +18,7 @@ import pytest
 
 import fnabi
 from fnabi import vmfb
-from fnabi._base.url import hidden_urls
+from fnabi._base.url import hidden_urls, without_secrets
 from fnabi.cli import main
 from support.documents import ROOT
 from support.paths import DATA
@@ -318,6 +318,8 @@ def test_a_catalog(
         "functions": 9,
         "stale": 0,
         "unlisted": [],
+        "resumed": 0,
+        "time": None,
     }
     found = json.loads(verb("show", "--json")[1])
     assert (found["files"], found["paths"]) == (1, [public])
@@ -406,6 +408,18 @@ def test_processes_read_what_needs_access(http: Server) -> None:
         [sys.executable, "-c", program], input=pickle.dumps(files), capture_output=True, check=True
     )
     assert done.stdout.decode().strip() == f"{http.url}/scalars.vmfb"
+
+
+def test_a_user_and_a_password_in_a_header() -> None:
+    """They are encoded in it; a server may say them in plain text."""
+    import base64
+
+    text = base64.b64encode(b"reader:s0 s3cret").decode()
+    for kind, data in (("Basic", text), ("basic", text), ("Basic", "no Base64"), ("Basic", "/w==")):
+        options = {"headers": {"Authorization": f"{kind} {data}"}}
+        said = without_secrets(f"{data}, reader:s0 s3cret, s0 s3cret", "", options)
+        assert data not in said
+        assert ("s3cret" in said) == (data != text)
 
 
 def test_a_url_within_many_others_is_not_shown() -> None:

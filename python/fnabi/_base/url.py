@@ -12,6 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeGuard
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:::[A-Za-z][A-Za-z0-9+.-]*)*://")
+_ARTIFACT = re.compile(r"(?:runs|models|mlflow-artifacts):/", re.IGNORECASE)
+"""A URL of MLflow, of which most have no host."""
+
+_REGISTRY = re.compile(r"oci://(?![^/]*@)", re.IGNORECASE)
+"""A URL of a registry. Those of Oracle's object storage, for ``ocifs``, have an ``@`` there."""
+
 _CHAIN = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*(?:::|://))")
 """Where URLs of fsspec are chained, unlike the colons of an address of IPv6."""
 
@@ -87,7 +93,19 @@ _LONG = 8
 
 def is_remote(path: object) -> TypeGuard[str]:
     """Return whether a path is a URL."""
-    return isinstance(path, str) and "://" in path and _URL.match(path) is not None
+    if not isinstance(path, str) or ":/" not in path:
+        return False
+    return ("://" in path and _URL.match(path) is not None) or is_artifact(path)
+
+
+def is_artifact(path: str) -> bool:
+    """Return whether a path is a URL of MLflow, such as ``runs:/ID/model.vmfb``."""
+    return _ARTIFACT.match(path) is not None
+
+
+def is_registry(path: str) -> bool:
+    """Return whether a path is a URL of a registry, such as ``oci://HOST/REPOSITORY:TAG``."""
+    return _REGISTRY.match(path) is not None
 
 
 class Url(str):
@@ -332,7 +350,21 @@ def _of_options(value: Any, is_secret: bool = False) -> Iterator[str]:
             yield from _of_url(text)
         if is_secret:
             yield text
-            yield text.rpartition(" ")[2]  # after "Bearer"
+            kind, _, rest = text.rpartition(" ")
+            yield rest  # after "Bearer"
+            if kind.lower() == "basic":
+                yield from _of_basic(rest)
+
+
+def _of_basic(text: str) -> Iterator[str]:
+    from base64 import b64decode  # which few commands need
+
+    try:
+        user = b64decode(text).decode()
+    except ValueError:
+        return
+    yield user
+    yield user.partition(":")[2]
 
 
 class HiddenOptions(dict[str, Any]):

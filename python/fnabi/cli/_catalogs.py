@@ -7,6 +7,7 @@ import errno
 import os
 
 from fnabi._base.files import check_regular
+from fnabi._base.url import is_remote
 from fnabi.cli._arguments import opens_leniently
 from fnabi.cli._screen import complain, counted
 from fnabi.many.catalog import Catalog
@@ -17,7 +18,7 @@ def open_catalog(path: str, lenient: bool = False) -> Catalog:
     """Open a catalog, or make one in memory of a module or a folder of modules."""
     if is_catalog(path):
         return Catalog(path)
-    if not os.path.exists(path) and "://" not in path:
+    if not os.path.exists(path) and not is_remote(path):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     catalog = Catalog(None)
     catalog.update([path], threads=min(4, os.cpu_count() or 1), lenient=lenient)

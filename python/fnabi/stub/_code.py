@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fnabi._base.text import one_line, plain
+from fnabi._base.url import is_remote
 
 INDENT = "    "
 
@@ -78,7 +79,7 @@ def location(path: str, output: str | None) -> tuple[str, bool]:
 
     A file in the folder of the module, or below that, is found relative to the module.
     """
-    if "://" in path:  # in a remote store
+    if is_remote(path):
         return literal(path), False
     path = os.path.abspath(path)
     if output is not None:

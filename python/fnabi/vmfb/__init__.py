@@ -592,7 +592,8 @@ def open(
         path: The path or URL of the file.
         lenient: Whether to ignore attributes with an empty value in files of compilers up to 3.10,
             which wrote them as invalid FlatBuffers, without the key; `Module.skipped` lists them.
-        storage_options: Arguments of the file system of fsspec for a URL.
+        storage_options: Arguments of the file system of fsspec for a URL; of a registry
+            ``username``, ``password``, ``plain_http`` and ``client_kwargs``.
 
     Raises:
         FormatError: when the file is not a module, or is damaged. Its offset is in the file, its
@@ -719,7 +720,7 @@ def scan(
         threads: The number of threads that read and decode.
         progress: Whether to show a progress bar on standard error, if that is a terminal; or a
             function that is called with a `Progress` about once a second, and at the end.
-        storage_options: Arguments of the file systems of fsspec for URLs.
+        storage_options: As for `open`.
 
     Raises:
         CallError: when an argument has another type or `threads` is below 1.

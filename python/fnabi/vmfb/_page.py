@@ -1,11 +1,20 @@
-"""The links of a page, which is what HTTP has for the listing of a folder."""
+"""Stores over HTTP in which the listing of a folder is a page with links."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from html import unescape
+from typing import Any, ClassVar
 from urllib.parse import urljoin
+
+from fnabi.vmfb._http import HttpStore, check_status, retried
+from fnabi.vmfb._store import fault
+
+_PAGE_MOST = 1 << 24
+"""The most bytes of the page of a folder."""
+
+_PAGES = ("text/html", "application/xhtml+xml")
 
 _PLAIN = re.compile(r"https?://[^\s\"'<>]+")
 
@@ -71,3 +80,40 @@ def links_below(text: str, url: str) -> set[str]:
         if rest.startswith(host) and rest != host and "/../" not in rest:
             found.add(f"{scheme}://{user}{at}{rest}")
     return found
+
+
+class PageStore(HttpStore):
+    """A store whose folders are pages with links; the name of a folder in one ends in a slash."""
+
+    wildcards: ClassVar[str] = "*["  # what follows a question mark is the query of a URL
+    minds_proxies: ClassVar[bool] = False  # fsspec's file system has options for that
+
+    def url_of(self, path: str) -> str:
+        """Return the URL of what was listed, which is its name."""
+        return path
+
+    async def find(self, *, status: bool, suffix: str) -> dict[str, Any]:
+        """List the files of a pattern; what is none is a file, since a page could be any."""
+        if set(self.path) & {*self.wildcards}:
+            return await self._matching(self.path)
+        return {self.path: {}}
+
+    async def names_in(self, folder: str) -> dict[str, Any]:
+        """List a folder, whose name ends in a slash."""
+        page, charset = await self.request(retried(lambda: self._page(folder)))
+        try:
+            text = page.decode(charset or "utf-8", "replace")
+        except LookupError:  # an encoding that Python does not have
+            text = page.decode("latin-1")
+        return {
+            name: {"type": "directory" if name.endswith("/") else "file"}
+            for name in links_below(text, folder)
+        }
+
+    async def _page(self, url: str) -> tuple[bytes, str | None]:
+        async with await self.begin(url) as answer:
+            check_status(answer, (200,))
+            kind = answer.headers.get("Content-Type", "text/html").partition(";")[0].strip()
+            if kind not in _PAGES:
+                raise fault(f"the server answers with {kind}, expected a page with links")
+            return await self.whole(answer, _PAGE_MOST, "page"), answer.charset

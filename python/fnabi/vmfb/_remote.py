@@ -1,13 +1,12 @@
 """Modules in remote stores: only the ranges that are needed are read.
 
-Requests run concurrently; see `remote_store`. An object that changes between them is an error.
+Requests run concurrently; see `Store`. An object that changes between them is an error.
 """
 
 from __future__ import annotations
 
 import asyncio
 import mmap
-import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from io import SEEK_SET, RawIOBase
@@ -15,10 +14,24 @@ from typing import Any
 
 from fnabi._base import core
 from fnabi._base.files import Found, Options
-from fnabi._base.url import full_of, public
+from fnabi._base.url import full_of, is_artifact, is_registry, public, without_secrets
 from fnabi._fnabi import lib
-from fnabi.errors import FormatError
-from fnabi.vmfb._store import REQUESTS, UNKNOWN, Store, Version, fault, retried, version_of
+from fnabi.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    FormatError,
+    MissingPackageError,
+)
+from fnabi.vmfb._store import (
+    REQUESTS,
+    UNKNOWN,
+    Store,
+    Version,
+    error_of,
+    fault,
+    first_line,
+    reason,
+)
 
 _HEAD = 1 << 16
 """The size in bytes of the first range, which is all that most modules need."""
@@ -37,6 +50,66 @@ _RANGE = 1 << 22
 
 _LARGE = 1 << 23
 """The size in bytes of metadata that are read for one module at a time."""
+
+
+# ----------------------------------------------------------------------------------------- stores
+
+
+def open_store(url: str, options: Options, function: str, roots: dict[str, str]) -> Store:
+    """Open the store that a URL is of.
+
+    Args:
+        url: The URL.
+        options: As for `find`.
+        function: The function that an error names.
+        roots: What was found out about where artifacts are, for other URLs.
+
+    Raises:
+        CallError: when fsspec, or a package for the protocol, is not installed, or the URL lacks
+            what the protocol needs.
+        OSError: when the file system cannot be made, as for an archive that is damaged.
+
+    """
+    shown, full = public(url), full_of(url)
+    try:
+        import_module("fsspec")
+    except ImportError:
+        raise MissingPackageError(
+            f"{function}: {shown} needs fsspec, which is not installed (pip install 'fsspec[http]')"
+        ) from None
+    try:
+        return _store_of(full, dict(options or {}), roots)
+    except ImportError as problem:
+        why = without_secrets(str(problem), full, options)
+        raise MissingPackageError(f"{function}: {shown}: {why}") from None
+    except (TypeError, ValueError) as problem:
+        why = without_secrets(first_line(problem), full, options)
+        wrong = ArgumentTypeError if isinstance(problem, TypeError) else ArgumentValueError
+        raise wrong(f"{function}: {shown}: {why}") from None
+    except Exception as problem:  # some file systems read, or connect, when they are made
+        raise error_of(problem, url, without_secrets(reason(problem), full, options)) from None
+
+
+def _store_of(url: str, options: dict[str, Any], roots: dict[str, str]) -> Store:
+    if is_artifact(url):
+        from fnabi.vmfb._mlflow import open_artifacts
+
+        return open_artifacts(url, options, roots, _store_of)
+    if is_registry(url):
+        from fnabi.vmfb._oci import OciStore
+
+        return OciStore(url, options)
+    fs, path = import_module("fsspec").core.url_to_fs(url, **options)
+    protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
+    if "http" in protocols:
+        from fnabi.vmfb._page import PageStore
+
+        return PageStore(fs, path, options)
+    if "hf" in protocols:
+        from fnabi.vmfb._hf import HfStore
+
+        return HfStore(fs, path, options)
+    return Store(fs, path, options)
 
 
 # ------------------------------------------------------------------------------------------ files
@@ -136,9 +209,11 @@ class RemoteFile:
 
 async def _load(store: Store, path: str, version: Version, large: bool) -> tuple[Any, ...]:
     """Read the metadata of an object; return nothing for large ones unless wanted."""
-    if version.size is None and not store.is_http:
+    if store.tells_versions:
+        version = UNKNOWN
+    elif version.size is None:
         version = await store.version(path)
-    data, version = await store.read(path, 0, _HEAD, UNKNOWN if store.is_http else version)
+    data, version = await store.read(path, 0, _HEAD, version)
     assert version.size is not None
     parts = 1
     while (extent := lib.fnabi_vmfb_extent(data, len(data))) > len(data) < version.size:
@@ -150,6 +225,8 @@ async def _load(store: Store, path: str, version: Version, large: bool) -> tuple
         parts += 1
     if parts > 1:
         await store.check(path, version)
+        if len(data) == version.size:
+            store.verify(data, version)
     return data, version
 
 
@@ -171,18 +248,18 @@ def open_files(
         CallError: when fsspec, or its package for a protocol, is not installed.
 
     """
-    stores: dict[int, Store] = {}
-    jobs: dict[int, list[tuple[int, str]]] = {}
+    roots: dict[str, str] = {}
+    stores: dict[object, Store] = {}
+    jobs: dict[object, list[tuple[int, str]]] = {}
     found: list[RemoteFile | Exception | None] = [None] * len(files)
     for index, file in enumerate(files):
         try:
-            one = Store(file.path, options, function)
+            one = open_store(file.path, options, function, roots)
         except OSError as problem:
             found[index] = problem
             continue
-        key = id(one.fs)
-        stores.setdefault(key, one)
-        jobs.setdefault(key, []).append((index, one.path))
+        stores.setdefault(one.key, one)
+        jobs.setdefault(one.key, []).append((index, one.path))
     for key, places in jobs.items():
         _open_in(stores[key], files, places, found, large)
     return found
@@ -246,7 +323,7 @@ class RemoteStream(RawIOBase):
 
     def __init__(self, found: Found, options: Options, function: str) -> None:
         self._url = full_of(found.path)
-        self._store = Store(self._url, options, function)
+        self._store = open_store(found.path, options, function, {})
         self._at = 0
         self._version = Version(found.size, found.mtime_ns, found.etag)
         if self._version.size is None:
@@ -312,94 +389,33 @@ def find(
     """
     url = public(url)
     try:
-        store = Store(url, options, function)
+        store = open_store(url, options, function, {})
     except OSError as problem:
         yield Found(url, error=problem.strerror)
         return
 
-    async def list_all() -> dict[str, Any]:
-        path = store.path
-        if set(path) & {*store.wildcards}:
-            return await _list(store, path)
-        if store.is_http or (not status and path.endswith(suffix)):
-            return {path: {}}
-        info = await store.request(store.call("info", path))
-        if info["type"] != "directory":
-            return {path: info}
-        if store.lists_deeply:
-            infos = await store.call("find", path, detail=True)
-            return {name: info for name, info in infos.items() if name.endswith(suffix)}
-        return await _list(store, f"{path.rstrip('/')}/**/*{suffix}")
-
     try:
         store.fs.invalidate_cache()
-        infos = sorted(store.run(list_all, _LISTING_SECONDS).items())
+        listed = store.run(lambda: store.find(status=status, suffix=suffix), _LISTING_SECONDS)
     except Exception as problem:
         yield Found(url, error=store.text_of(problem, url), is_folder=True)
         return
+    infos = sorted(listed.items())
     for first in range(0, len(infos), 8 * REQUESTS):
         some = [
-            (name, info if isinstance(info, Exception) else version_of(info))
+            (name, info if isinstance(info, Exception) else store.version_in(info))
             for name, info in infos[first : first + 8 * REQUESTS]
         ]
         unlisted = {name for name, info in some if isinstance(info, Exception)}
         if status:
             some = _ask(store, some)
         for name, version in some:
-            full = public(name if store.is_http else store.fs.unstrip_protocol(name))
+            full = public(store.url_of(name))
             if isinstance(version, Version):
                 yield Found(full, *version)
             else:
                 error = store.text_of(version, url)
                 yield Found(full, error=error, is_folder=name in unlisted)
-
-
-async def _list(store: Store, pattern: str) -> dict[str, Any]:
-    """List the folders of a pattern concurrently, one level after the other.
-
-    The file systems of fsspec do so too, but leave out the folders that they cannot list.
-
-    Returns:
-        For each file its properties, and for each folder below the first that cannot be listed the
-        error.
-
-    """
-    first = min(pattern.find(each) for each in store.wildcards if each in pattern)
-    root = pattern[: pattern.rfind("/", 0, first) + 1]
-    deepest = len(pattern) if "**" in pattern else pattern.count("/", len(root))
-    matches = re.compile(import_module("fsspec.utils").glob_translate(pattern)).match
-    if store.lists_deeply and "**" in pattern:
-        infos = await store.call("find", root.rstrip("/"), detail=True)
-        return {name: info for name, info in infos.items() if matches(name)}
-
-    async def names_in(folder: str) -> dict[str, Any] | Exception:
-        try:
-            if store.is_http:
-                return await store.request(retried(lambda: store.page(folder)))
-            infos = await store.request(store.call("ls", folder, detail=True))
-            return {info["name"]: info for info in infos}
-        except Exception as problem:
-            return problem
-
-    found: dict[str, Any] = {}
-    folders, depth = [root], 0
-    while folders:
-        listings = await asyncio.gather(*map(names_in, folders))
-        inner = []
-        for folder, names in zip(folders, listings, strict=True):
-            if isinstance(names, Exception):
-                if folder == root:
-                    raise names
-                found[folder] = names
-                continue
-            for name, info in names.items():
-                if name.endswith("/") if store.is_http else info["type"] == "directory":
-                    if not info.get("islink"):  # which may lead in circles
-                        inner.append(name)
-                elif matches(name):
-                    found[name] = info
-        folders, depth = (inner if depth < deepest else []), depth + 1
-    return found
 
 
 def _ask(store: Store, files: list[tuple[str, Any]]) -> list[tuple[str, Any]]:

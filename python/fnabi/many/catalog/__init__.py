@@ -38,7 +38,7 @@ from fnabi._base.files import Options, path_text
 from fnabi._base.moment import Moment, parse_moment, shown_moment
 from fnabi._base.progress import Wanted
 from fnabi._base.text import shown_text
-from fnabi._base.url import public
+from fnabi._base.url import is_remote, public
 from fnabi.compat import FileComparison
 from fnabi.compat._caller import Reason
 from fnabi.compat._runtime import Runtime, asked_releases
@@ -484,5 +484,5 @@ def _absolute(paths: Path | Iterable[Path]) -> list[str]:
         if not isinstance(path, (str, os.PathLike)):
             raise ArgumentTypeError(f"Catalog.update: paths: expected paths, got {type_name(path)}")
         name = public(os.fsdecode(path))
-        found.append(name if "://" in name else os.path.abspath(name))
+        found.append(name if is_remote(name) else os.path.abspath(name))
     return list(dict.fromkeys(found))

@@ -16,7 +16,7 @@ import msgspec
 
 from fnabi._base.files import Found
 from fnabi._base.text import shown_text
-from fnabi._base.url import is_remote
+from fnabi._base.url import is_registry, is_remote
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, type_name
 
 _FEW = 10
@@ -141,7 +141,9 @@ def below(roots: Iterable[str]) -> Callable[[str], bool]:
     """Return whether a file is one of some paths, or below one of them."""
     exact = {shown_text(root) for root in roots}
     folders = tuple(f"{root.rstrip('/')}/" for root in exact)
-    globs = [root for root in exact if "://" in root and set(root) & set("*?[")]
+    folders += tuple(f"{root.rstrip('/')}:" for root in exact if is_registry(root))  # its tags
+    globs = [root for root in exact if is_remote(root) and set(root) & set("*?[")]
+    globs += [root.replace("**/", "") for root in globs]  # which may be no folder at all
     return lambda file: (
         file in exact
         or file.startswith(folders)

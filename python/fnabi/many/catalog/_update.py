@@ -226,7 +226,7 @@ class Update:
         self._paths = paths
         modified = store.modified() if base.version is not None else None
         identity = store.identity(base.id)
-        given = tuple(map(shown_text, paths))
+        given = tuple(str(shown_text(each)) for each in paths)
         self._origin = Origin(identity, FNABI, given, how.lenient, memory)
         self._goes_on = begun is not None and self._origin.continues(begun)
         if copy.version is not None and not self._goes_on:

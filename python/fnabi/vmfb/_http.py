@@ -1,0 +1,239 @@
+"""Stores over HTTP: ranges, the versions that answers have, and another try after what may pass.
+
+A connection that breaks off, and the statuses 429, 502, 503 and 504, are tried again. A redirect to
+another host is followed without the header ``Authorization``, which is for the first one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import random
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
+from typing import Any, ClassVar, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from fnabi._base.files import Options
+from fnabi._base.url import without_secrets
+from fnabi.vmfb._store import (
+    INT64_MOST,
+    REQUESTS,
+    UNKNOWN,
+    Store,
+    Version,
+    changed,
+    check_length,
+    fault,
+    version_of,
+)
+
+_T = TypeVar("_T")
+
+_PAUSES = (0.1, 0.5, 2.0)
+"""How many seconds to wait, at most, before each further attempt of a request over HTTP."""
+
+_PAUSE_MOST = 10.0
+"""How long a server may ask to wait."""
+
+_BUSY = (429, 502, 503, 504)
+"""The statuses that may pass."""
+
+_PASSED_OVER_MOST = 1 << 20
+"""The most bytes before a range that are read from a server without ranges."""
+
+_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
+
+
+class UnknownSizeError(OSError):
+    """The server sends a file without ranges, and without its size."""
+
+
+class HttpStore(Store):
+    """A store whose files have URLs of HTTP, and whose answers have the version of the file.
+
+    Attributes:
+        http: The file system of HTTP, for its session.
+
+    """
+
+    tells_versions: ClassVar[bool] = True
+
+    minds_proxies: ClassVar[bool] = True
+    """Whether to go through the proxies that the environment names, as packages of stores do."""
+
+    def __init__(self, fs: Any, path: str, options: Options, http: Any = None) -> None:
+        super().__init__(fs, path, options)
+        self.http = http or fs
+        self.at_once = REQUESTS
+        self._sent: set[str] = set()
+
+    async def version(self, path: str) -> Version:
+        """Ask for the version of an object."""
+        return (await self.read(path, 0, 1, UNKNOWN))[1]
+
+    async def read(
+        self, path: str, start: int, end: int, version: Version
+    ) -> tuple[bytes, Version]:
+        """Read a range of an object, as far as the object has it, and return its version too."""
+        url = await self.address(path)
+        data, found = await self.range_of(url, start, end)
+        if version is not UNKNOWN and version.is_other(found):
+            raise changed()
+        return data, found
+
+    async def check(self, path: str, version: Version) -> None:
+        """Do nothing: `read` compares versions."""
+
+    def text_of(self, problem: BaseException, url: str) -> str:
+        """Return the text of an exception, which may quote what a server repeats of a request."""
+        return without_secrets(super().text_of(problem, url), "", {"headers": self._sent})
+
+    # --------------------------------------------------------------------------- what stores have
+
+    async def address(self, path: str) -> str:
+        """Return the URL of HTTP of a file."""
+        return path
+
+    async def headers(self) -> Mapping[str, str]:
+        """Return the headers of a request, beside those of the file system."""
+        return {}
+
+    def identity(self, answer: Any) -> Version:
+        """Return the version of a file by an answer, but for the size."""
+        return version_of(answer.headers)
+
+    # ----------------------------------------------------------------------------------- requests
+
+    async def begin(self, url: str, **headers: str) -> Any:
+        """Begin a request through the session of the file system, which ignores headers itself."""
+        session = await self.http.set_session()
+        named = dict(self.http.kwargs)
+        given = {**named.pop("headers", {}), **await self.headers(), **headers}
+        self._sent |= {given[name] for name in given if name.lower() == "authorization"}
+        if self.minds_proxies:
+            named["proxy"] = _proxy_for(url)
+        return await session.get(self.http.encode_url(url), headers=given, **named)
+
+    async def range_of(
+        self, url: str, start: int, end: int, size: int | None = None
+    ) -> tuple[bytes, Version]:
+        """Read a range of what a URL has, and its version.
+
+        Args:
+            url: The URL.
+            start: The offset.
+            end: The offset after the range.
+            size: The size, for a server that sends all of it without saying how much.
+
+        Raises:
+            UnknownSizeError: when the server does so, and no size is given.
+            OSError: when the answer is wrong.
+
+        """
+        return await self.request(retried(lambda: self._range(url, start, end, size)))
+
+    async def _range(
+        self, url: str, start: int, end: int, size: int | None
+    ) -> tuple[bytes, Version]:
+        headers = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
+        async with await self.begin(url, **headers) as answer:
+            found = answer.headers
+            place = _RANGE.fullmatch(found.get("Content-Range", ""))
+            if answer.status == 416 and place:
+                return b"", self.identity(answer)._replace(size=_size(place[3]))
+            check_status(answer, (200, 206))
+            encoding = found.get("Content-Encoding", "identity")
+            if encoding != "identity":
+                raise fault(f"the server encodes its answer as {encoding}, which was not asked for")
+            sent = start
+            if answer.status == 206:
+                if not (place and place[1]):
+                    raise fault("the server answers 206 without a valid Content-Range")
+                size = _size(place[3])
+                if int(place[1]) != start:
+                    raise fault("the server answers with another range")
+                expected = min(end, size) - start
+            else:
+                if "Content-Length" in found:
+                    size = _size(found["Content-Length"])
+                elif size is None:
+                    text = "the server does not report the size"
+                    raise UnknownSizeError(errno.EIO, text)
+                sent, expected = 0, min(end, size)
+                if min(start, expected) > _PASSED_OVER_MOST:
+                    raise fault("the server does not support ranges")
+            data = await self.first_of(answer, expected)
+            check_length(data, expected)
+            return data[start - sent :], self.identity(answer)._replace(size=size)
+
+    async def first_of(self, answer: Any, size: int) -> bytes:
+        """Read the first bytes of an answer, or all if it has fewer."""
+        parts = []
+        while size and (part := await answer.content.read(size)):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    async def whole(self, answer: Any, most: int, what: str) -> bytes:
+        """Read an answer that has to be small."""
+        data = await self.first_of(answer, most + 1)
+        if len(data) > most:
+            raise fault(f"the {what} has more than {most >> 20} MiB")
+        return data
+
+
+def _proxy_for(url: str) -> str | None:
+    """Return the proxy of a URL. aiohttp's own way to it also adds passwords of ``~/.netrc``."""
+    at = urlsplit(url)
+    return None if proxy_bypass(at.netloc.rpartition("@")[2]) else getproxies().get(at.scheme)
+
+
+def _size(digits: str) -> int:
+    if len(digits) > len(str(INT64_MOST)) or int(digits) > INT64_MOST:
+        raise fault("the server reports a size that does not fit in int64")
+    return int(digits)
+
+
+def check_status(answer: Any, expected: tuple[int, ...]) -> None:
+    """Refuse an answer with another status.
+
+    Raises:
+        FileNotFoundError: when there is nothing.
+        OSError: when the status is another one, or the server refuses.
+
+    """
+    if answer.status == 404:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    answer.raise_for_status()
+    if answer.status not in expected:
+        text = " or ".join(map(str, expected))
+        raise fault(f"the server answers {answer.status} {answer.reason or ''}, expected {text}")
+
+
+async def retried(work: Callable[[], Awaitable[_T]]) -> _T:
+    """Await a request over HTTP, again after what may pass."""
+    for pause in _PAUSES:
+        try:
+            return await work()
+        except Exception as problem:
+            asked = _may_pass(problem)
+            if asked is None:
+                raise
+        await asyncio.sleep(max(asked, pause * random.uniform(0.5, 1)))
+    return await work()
+
+
+def _may_pass(problem: Exception) -> float | None:
+    """Return how many seconds a server asks to wait, or None for what will not pass."""
+    aiohttp: Any = import_module("aiohttp")
+    if isinstance(problem, aiohttp.ClientResponseError) and problem.status in _BUSY:
+        asked = (problem.headers or {}).get("Retry-After", "")
+        return min(float(asked), _PAUSE_MOST) if asked.isdecimal() else 0.0
+    if isinstance(problem, aiohttp.ClientConnectorError):  # nobody listens, or it is the wrong one
+        return None
+    broken = aiohttp.ClientConnectionError, aiohttp.ClientPayloadError
+    return 0.0 if isinstance(problem, broken) else None
