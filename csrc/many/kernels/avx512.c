@@ -189,8 +189,8 @@ static inline size_t put_tags(fnabi_block* b, size_t n, size_t i,
   return put_places(b->places + n, 64 * i, tags);
 }
 
-static inline size_t put_numbers(fnabi_block* b, size_t n, size_t chunk_index,
-                                 uint64_t ends, int longest) {
+FNABI_INLINE size_t put_numbers(fnabi_block* b, size_t n, size_t chunk_index,
+                                uint64_t ends, int longest) {
   const uint8_t* at = b->bytes + FNABI_BLOCK_PAD + 64 * chunk_index;
   uint64_t run = ends, minus = ends & equal(load(at - 2), '-');
   size_t count = count_bits(ends);
@@ -209,6 +209,12 @@ static inline size_t put_numbers(fnabi_block* b, size_t n, size_t chunk_index,
                        : join_pairs(high(pairs[2 * k]), high(pairs[2 * k + 1]));
     four[0] = _mm512_mask_mov_epi16(four[0], (__mmask32)(minus >> i),
                                     _mm512_set1_epi16(-1));
+    __m512i shorts = four[0];
+    if (longest == 8)
+      shorts = _mm512_mask_mov_epi16(shorts,
+                                     _mm512_test_epi16_mask(four[1], four[1]),
+                                     _mm512_set1_epi16(0x7FFF));
+    store(b->shorts + n + i, shorts);
     int32_t* out = b->numbers + n + i;
     store(out, join_fours(low(four[0]), low(four[1]), longest));
     store(out + 16, join_fours(high(four[0]), high(four[1]), longest));

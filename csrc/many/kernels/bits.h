@@ -5,8 +5,16 @@
  *   put_word(out, from, places) writes the bytes at these indexes, of eight
  *   put_sums(out, base, bytes)  writes eight bytes, `base` added to each
  *   put_wide(out, from, places) writes eight int32 at these indexes as int64
- *   take_numbers(out, text)     out[i] is the number before text[i], of up to
- *                               four digits or "-1"; 0 if there is none
+ *   take_fours(fours, text, longest)
+ *                               fours[0][i] is the number of the last four
+ *                               digits before text[i], or "-1"; if `longest` is
+ *                               8, fours[1][i] that of the four before these; 0
+ *                               if there are none
+ *   put_fours(shorts, numbers, fours, places)
+ *                               writes eight int16 at these indexes as shorts and
+ *                               as numbers of a block
+ *   put_eights(shorts, numbers, fours, before, places)
+ *                               the same of numbers that are in two parts
  */
 #ifndef FNABI_KERNELS_BITS_H
 #define FNABI_KERNELS_BITS_H
@@ -50,17 +58,6 @@ static inline size_t put_bytes(uint8_t* out, const uint8_t* from,
   return count;
 }
 
-/* The number of at most eight digits that ends before `at`. */
-static inline int32_t long_number(const uint8_t* at) {
-  uint64_t word = fnabi_load64(at - 8);
-  uint64_t x = word ^ UINT64_C(0x3030303030303030);
-  uint64_t others =
-      ((x + UINT64_C(0x7676767676767676)) | x) & UINT64_C(0x8080808080808080);
-  if (others != 0) x &= ~(UINT64_MAX >> fnabi_leading_zeros(others));
-  bool minus = word >> 48 == ('-' | '1' << 8);
-  return (int32_t)fnabi_sum_digits(x) | -(int32_t)minus;
-}
-
 static inline size_t put_tags(fnabi_block* b, size_t n, size_t i,
                               uint64_t tags) {
   const uint8_t* at = b->bytes + FNABI_BLOCK_PAD + 64 * i;
@@ -74,24 +71,22 @@ static inline size_t put_tags(fnabi_block* b, size_t n, size_t i,
   return count;
 }
 
-static inline size_t put_numbers(fnabi_block* b, size_t n, size_t i,
-                                 uint64_t ends, int longest) {
+FNABI_INLINE size_t put_numbers(fnabi_block* b, size_t n, size_t i,
+                                uint64_t ends, int longest) {
   const uint8_t* at = b->bytes + FNABI_BLOCK_PAD + 64 * i;
-  if (longest == 8) {
-    int32_t* out = b->numbers + n;
-    for (uint64_t rest = ends; rest != 0; rest &= rest - 1)
-      *out++ = long_number(at + fnabi_lowest(rest));
-    return put_bytes(b->marks + n, at, ends);
+  int16_t fours[2][64];
+  take_fours(fours, at, longest);
+  size_t count = 0;
+  for (size_t k = 0; k < 64; k += 8) {
+    uint8_t some = (uint8_t)(ends >> k);
+    uint16_t* shorts = b->shorts + n + count;
+    int32_t* numbers = b->numbers + n + count;
+    if (longest == 4)
+      put_fours(shorts, numbers, fours[0] + k, places_of[some]);
+    else
+      put_eights(shorts, numbers, fours[0] + k, fours[1] + k, places_of[some]);
+    count += count_bits(some);
   }
-  /* by byte and not by number: a load that spans overlapping stores waits until
-   * all of them are done */
-  int16_t numbers[64];
-  take_numbers(numbers, at);
-  size_t count = count_bits(ends);
-  uint64_t rest = ends;
-  for (size_t k = 0; k < count; k += 8)
-    for (size_t j = k; j < k + 8; j++, rest &= rest - 1)
-      b->numbers[n + j] = numbers[fnabi_lowest(rest | UINT64_C(1) << 63)];
   return put_bytes(b->marks + n, at, ends);
 }
 

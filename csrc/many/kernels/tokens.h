@@ -82,7 +82,7 @@ typedef struct byte_kinds {
 /* Finds the tokens and checks which bytes follow which: a digit or "-1" follows
  * a tag; a digit, '!' or tag follows a digit; a tag or name follows '!'. Numbers
  * have at most eight digits; "-1", which only follows `d`, is -1. */
-static bool find_tokens(fnabi_block* b, bool named) {
+FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD;
   size_t tokens = 0, numbers = 0;
   uint64_t bad = 0;
@@ -116,7 +116,9 @@ static bool find_tokens(fnabi_block* b, bool named) {
                       BEFORE(digit, 8) & BEFORE(digit, 9);
     bad |=
         (wrong | digit9) & (i < b->size / 64 ? ~UINT64_C(0) : up_to(b->size));
-    numbers += put_numbers(b, numbers, i, ends, (ends & digit5) != 0 ? 8 : 4);
+    /* both calls are inlined, with a constant length */
+    numbers += (ends & digit5) != 0 ? put_numbers(b, numbers, i, ends, 8)
+                                    : put_numbers(b, numbers, i, ends, 4);
     tokens += put_tags(b, tokens, i, now.tag);
     b->in_tags[i] = now.tag;
     last = now;
@@ -130,7 +132,7 @@ static bool find_tokens(fnabi_block* b, bool named) {
 
 /* The offset where the span ends whose tag is a token. */
 static inline uint32_t stop_of(const fnabi_block* b, size_t k) {
-  return (uint32_t)b->places[k + 1] - 1 + (uint32_t)b->numbers[k];
+  return (uint32_t)b->places[k + 1] - 1 + b->shorts[k];
 }
 
 /* --------------------------------------------------------------------- rows */
