@@ -94,21 +94,6 @@ static inline size_t pick_dtypes(uint8_t* out, const fnabi_block* b,
   return count;
 }
 
-static inline size_t pick32(int32_t* out, const int32_t* from,
-                            const uint64_t* kept, int32_t other,
-                            const uint64_t* marks, size_t words) {
-  size_t count = 0;
-  for (size_t i = 0; i < 64 * words; i += 16) {
-    __mmask16 some = (__mmask16)(marks[i / 64] >> i % 64);
-    __mmask16 here = (__mmask16)(kept[i / 64] >> i % 64);
-    __m512i v =
-        _mm512_mask_mov_epi32(_mm512_set1_epi32(other), here, load(from + i));
-    store(out + count, _mm512_maskz_compress_epi32(some, v));
-    count += count_bits(some);
-  }
-  return count;
-}
-
 static inline size_t pick64(int64_t* out, const int32_t* from,
                             const uint64_t* marks, size_t words) {
   size_t count = 0;
@@ -190,9 +175,9 @@ static inline size_t put_tags(fnabi_block* b, size_t n, size_t i,
 }
 
 FNABI_INLINE size_t put_numbers(fnabi_block* b, size_t n, size_t chunk_index,
-                                uint64_t ends, int longest) {
+                                uint64_t ends, int longest, bool named) {
   const uint8_t* at = b->bytes + FNABI_BLOCK_PAD + 64 * chunk_index;
-  uint64_t run = ends, minus = ends & equal(load(at - 2), '-');
+  uint64_t run = ends, minus = named ? 0 : ends & equal(load(at - 2), '-');
   size_t count = count_bits(ends);
   __m512i pairs[4], four[2] = {0};
   for (int i = 0; i < longest / 2; i++) {
@@ -201,8 +186,8 @@ FNABI_INLINE size_t put_numbers(fnabi_block* b, size_t n, size_t chunk_index,
       pairs[i] = _mm512_mask_mov_epi8(pairs[i], minus, _mm512_set1_epi8(-1));
     pairs[i] = _mm512_maskz_compress_epi8(ends, pairs[i]);
   }
-  store(b->pairs + n, pairs[0]);
-  minus = (uint64_t)_mm512_movepi8_mask(pairs[0]);
+  if (!named) store(b->pairs + n, pairs[0]);
+  minus = named ? 0 : (uint64_t)_mm512_movepi8_mask(pairs[0]);
   for (size_t i = 0; i < count; i += 32) {
     for (int k = 0; k < longest / 4; k++)
       four[k] = i == 0 ? join_pairs(low(pairs[2 * k]), low(pairs[2 * k + 1]))
@@ -215,11 +200,126 @@ FNABI_INLINE size_t put_numbers(fnabi_block* b, size_t n, size_t chunk_index,
                                      _mm512_test_epi16_mask(four[1], four[1]),
                                      _mm512_set1_epi16(0x7FFF));
     store(b->shorts + n + i, shorts);
+    if (named) continue;
     int32_t* out = b->numbers + n + i;
     store(out, join_fours(low(four[0]), low(four[1]), longest));
     store(out + 16, join_fours(high(four[0]), high(four[1]), longest));
   }
   return put_bytes(b->marks + n, at, ends);
+}
+
+/* ---------------------------------------------------------------------- SIP */
+
+static inline size_t pick16(int32_t* out, const uint16_t* from,
+                            const uint64_t* kept, const uint64_t* marks,
+                            size_t words) {
+  const __m512i other = _mm512_set1_epi16(-1);
+  size_t count = 0;
+  for (size_t i = 0; i < 64 * words; i += 32) {
+    __mmask32 some = (__mmask32)(marks[i / 64] >> i % 64);
+    __mmask32 here = (__mmask32)(kept[i / 64] >> i % 64);
+    __m512i v = _mm512_mask_mov_epi16(other, here, load(from + i));
+    v = _mm512_maskz_compress_epi16(some, v);
+    store(out + count, _mm512_cvtepi16_epi32(low(v)));
+    count += count_bits(some);
+  }
+  return count;
+}
+
+/* A prefix sum over 16 numbers. */
+static inline __m256i sums_of(__m256i v) {
+  v = _mm256_add_epi16(v, _mm256_bslli_epi128(v, 2));
+  v = _mm256_add_epi16(v, _mm256_bslli_epi128(v, 4));
+  v = _mm256_add_epi16(v, _mm256_bslli_epi128(v, 8));
+  /* the last sum of the lower half, for the upper one */
+  __m256i last = _mm256_shuffle_epi8(v, _mm256_set1_epi16(0x0F0E));
+  return _mm256_add_epi16(v, _mm256_permute2x128_si256(last, last, 0x08));
+}
+
+static inline void put_ends(int32_t* out, size_t end, const uint16_t* from,
+                            const uint64_t* kept, const uint64_t* marks,
+                            size_t words) {
+  const __m512i last = _mm512_set1_epi32(15);
+  __m512i base = _mm512_set1_epi32((int)end);
+  size_t count = 0;
+  for (size_t i = 0; i < 64 * words; i += 32) {
+    __mmask32 some = (__mmask32)(marks[i / 64] >> i % 64);
+    __mmask32 here = (__mmask32)(kept[i / 64] >> i % 64);
+    __m512i v =
+        _mm512_maskz_sub_epi16(here, load(from + i), _mm512_set1_epi16(1));
+    v = _mm512_maskz_compress_epi16(some, v);
+    v = _mm512_add_epi32(base, _mm512_cvtepu16_epi32(sums_of(low(v))));
+    store(out + count, v);
+    base = _mm512_permutexvar_epi32(last, v);
+    count += count_bits(some);
+  }
+}
+
+static inline void put_keys(uint16_t* keys, const uint16_t* from,
+                            uint64_t firsts) {
+  for (int i = 0; i < 64; i += 32) {
+    __m512i marks =
+        _mm512_maskz_set1_epi16((__mmask32)(firsts >> i), (short)0x8000);
+    store(keys + i, _mm512_or_si512(load(from + i), marks));
+  }
+}
+
+static inline size_t put_level(uint16_t* out, const uint16_t* keys,
+                               uint64_t word) {
+  __mmask32 first = (__mmask32)word, second = (__mmask32)(word >> 32);
+  size_t count = count_bits(first);
+  store(out, _mm512_maskz_compress_epi16(first, load(keys)));
+  store(out + count, _mm512_maskz_compress_epi16(second, load(keys + 32)));
+  return count + count_bits(second);
+}
+
+/* A key with its mark is greater than any without. */
+static inline bool level_ascends(const uint16_t* level, size_t count) {
+  const __m512i unmarked = _mm512_set1_epi16(0x7FFF);
+  __mmask32 bad = 0;
+  for (size_t i = 0; i < count; i += 32) {
+    __mmask32 some = ~(__mmask32)0 >> (count - i < 32 ? 32 - (count - i) : 0);
+    __m512i before = _mm512_and_si512(load(level + i - 1), unmarked);
+    bad |= _mm512_mask_cmple_epu16_mask(some, load(level + i), before);
+  }
+  return bad == 0;
+}
+
+static inline void put_name_depths(uint8_t* out, const uint8_t* depths,
+                                   uint64_t firsts, uint64_t word) {
+  __m512i marks = _mm512_maskz_set1_epi8(firsts, (char)0x80);
+  __m512i v = _mm512_or_si512(load(depths), marks);
+  store(out, _mm512_maskz_compress_epi8(word, v));
+}
+
+static inline size_t put_name_level(uint64_t* orders, uint8_t* depths,
+                                    const fnabi_block* b, char depth) {
+  size_t count = 0;
+  for (size_t i = 0; i < b->names; i += 64) {
+    __m512i v = load(b->name_depths + i);
+    uint64_t some = equal(_mm512_and_si512(v, _mm512_set1_epi8(0x7F)), depth);
+    store(depths + count, _mm512_maskz_compress_epi8(some, v));
+    for (size_t k = i; k < i + 64 && k < b->names; k += 8, some >>= 8) {
+      __mmask8 these = (__mmask8)some;
+      store(orders + count,
+            _mm512_maskz_compress_epi64(these, load(b->name_orders + k)));
+      count += count_bits(these);
+    }
+  }
+  return count;
+}
+
+static inline bool name_level_ascends(const uint64_t* orders,
+                                      const uint8_t* depths, size_t count) {
+  __mmask8 bad = 0;
+  for (size_t i = 0; i < count; i += 8) {
+    unsigned some = 0xFFu >> (count - i < 8 ? 8 - (count - i) : 0);
+    __m128i v = _mm_loadl_epi64((const void*)(depths + i));
+    some &= ~(unsigned)_mm_movemask_epi8(v);
+    bad |= _mm512_mask_cmple_epu64_mask((__mmask8)some, load(orders + i),
+                                        load(orders + i - 1));
+  }
+  return bad == 0;
 }
 
 #include "many/kernels/raw.h"

@@ -49,7 +49,14 @@ typedef struct fnabi_block {
   size_t names;
   uint16_t name_places[FNABI_BLOCK_NAMES + 1],
       name_sizes[FNABI_BLOCK_NAMES + 1];
-  uint64_t name_orders[FNABI_BLOCK_NAMES + 1];
+  uint64_t name_orders[FNABI_BLOCK_NAMES + 8];
+  uint8_t name_depths[FNABI_BLOCK_NAMES + 64]; /* and 0x80 for a first key */
+
+  /* The keys of one depth, from the second element on: positions, and what is
+   * above of names. */
+  uint16_t level[FNABI_BLOCK_ROOM];
+  uint64_t level_orders[FNABI_BLOCK_NAMES + 16];
+  uint8_t level_depths[FNABI_BLOCK_NAMES + 64];
 
   uint8_t depths[FNABI_BLOCK_ROOM];  /* of the nodes among the tokens */
   uint8_t closing[FNABI_BLOCK_ROOM]; /* how many structures end at a byte */

@@ -14,11 +14,12 @@
  *   put_tags(block, n, i, word)
  *                          the tags of chunk i whose bits are set, as those of
  *                          the tokens from n on, and their offsets
- *   put_numbers(block, n, i, word, longest)
+ *   put_numbers(block, n, i, word, longest, named)
  *                          the numbers that end before the bytes of chunk i
  *                          whose bits are set, as those of the tokens from n
  *                          on, and these bytes as their marks; a number has at
- *                          most `longest` digits, 4 or 8, or is "-1"
+ *                          most `longest` digits, 4 or 8, or is "-1". Texts
+ *                          with names have no "-1", and only need shorts
  *   put_places(out, base, word)
  *                          the indexes of the bits, each plus `base`
  *   put_bytes(out, from, word)
@@ -81,7 +82,8 @@ typedef struct byte_kinds {
 
 /* Finds the tokens and checks which bytes follow which: a digit or "-1" follows
  * a tag; a digit, '!' or tag follows a digit; a tag or name follows '!'. Numbers
- * have at most eight digits; "-1", which only follows `d`, is -1. */
+ * have at most eight digits, or four in texts with names; "-1", which only
+ * follows `d`, is -1. */
 FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD;
   size_t tokens = 0, numbers = 0;
@@ -114,11 +116,12 @@ FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
     uint64_t digit5 = digit4 & BEFORE(digit, 5);
     uint64_t digit9 = digit5 & BEFORE(digit, 6) & BEFORE(digit, 7) &
                       BEFORE(digit, 8) & BEFORE(digit, 9);
-    bad |=
-        (wrong | digit9) & (i < b->size / 64 ? ~UINT64_C(0) : up_to(b->size));
+    bad |= (wrong | (named ? digit5 : digit9)) &
+           (i < b->size / 64 ? ~UINT64_C(0) : up_to(b->size));
     /* both calls are inlined, with a constant length */
-    numbers += (ends & digit5) != 0 ? put_numbers(b, numbers, i, ends, 8)
-                                    : put_numbers(b, numbers, i, ends, 4);
+    numbers += !named && (ends & digit5) != 0
+                   ? put_numbers(b, numbers, i, ends, 8, named)
+                   : put_numbers(b, numbers, i, ends, 4, named);
     tokens += put_tags(b, tokens, i, now.tag);
     b->in_tags[i] = now.tag;
     last = now;
