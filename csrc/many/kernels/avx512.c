@@ -110,16 +110,13 @@ static inline size_t pick64(int64_t* out, const int32_t* from,
 /* Bits of bytes of 128 and more. */
 static inline uint64_t deep_of(chunk c) { return _mm512_movepi8_mask(c); }
 
-/* A prefix sum over the bytes of a register, in parts of 16. */
-static inline uint8_t put_depths(uint8_t* out, uint64_t opens,
-                                 const uint8_t* closes, uint8_t depth) {
-  __m512i change = _mm512_sub_epi8(
-      _mm512_maskz_mov_epi8(opens, _mm512_set1_epi8(1)), load(closes));
+/* The sums of all bytes before each. */
+static inline __m512i prefix_of(__m512i change) {
   __m512i sum = _mm512_add_epi8(change, _mm512_bslli_epi128(change, 1));
   sum = _mm512_add_epi8(sum, _mm512_bslli_epi128(sum, 2));
   sum = _mm512_add_epi8(sum, _mm512_bslli_epi128(sum, 4));
   sum = _mm512_add_epi8(sum, _mm512_bslli_epi128(sum, 8));
-  /* the sums of all parts before each */
+  /* the sums of all parts of 16 before each */
   __m512i ends = _mm512_permutexvar_epi8(
       _mm512_set_epi64(0x2F2F2F2F2F2F2F2F, 0x2F2F2F2F2F2F2F2F,
                        0x1F1F1F1F1F1F1F1F, 0x1F1F1F1F1F1F1F1F,
@@ -130,11 +127,18 @@ static inline uint8_t put_depths(uint8_t* out, uint64_t opens,
       _mm512_add_epi8(ends, _mm512_maskz_shuffle_i64x2(0xFC, ends, ends, 0x90));
   ends =
       _mm512_add_epi8(ends, _mm512_maskz_shuffle_i64x2(0xF0, ends, ends, 0x40));
-  sum = _mm512_add_epi8(sum, ends);
-  store(out, _mm512_add_epi8(_mm512_sub_epi8(sum, change),
-                             _mm512_set1_epi8((char)depth)));
+  return _mm512_add_epi8(_mm512_sub_epi8(sum, change), ends);
+}
+
+static inline uint8_t put_depths(uint8_t* out, uint64_t opens,
+                                 const uint8_t* closes, uint8_t depth) {
+  __m512i change = _mm512_sub_epi8(
+      _mm512_maskz_mov_epi8(opens, _mm512_set1_epi8(1)), load(closes));
+  __m512i before = prefix_of(change);
+  store(out, _mm512_add_epi8(before, _mm512_set1_epi8((char)depth)));
+  __m512i all = _mm512_add_epi8(before, change);
   return (uint8_t)(depth + (uint8_t)_mm_extract_epi8(
-                               _mm512_extracti32x4_epi32(sum, 3), 15));
+                               _mm512_extracti32x4_epi32(all, 3), 15));
 }
 
 /* Digits as numbers; 0 for other bytes, and for digits that are not in a run up
@@ -206,6 +210,70 @@ FNABI_INLINE size_t put_numbers(fnabi_block* b, size_t n, size_t chunk_index,
     store(out + 16, join_fours(high(four[0]), high(four[1]), longest));
   }
   return put_bytes(b->marks + n, at, ends);
+}
+
+/* ---------------------------------------------------------------------- raw */
+
+static inline size_t put_ranks(int32_t* out, size_t first, const uint64_t* dims,
+                               const uint64_t* nodes, size_t words) {
+  size_t count = 0;
+  for (size_t i = 0; i < words; i++) {
+    __m512i base = _mm512_set1_epi32((int)first);
+    __m512i ranks = prefix_of(_mm512_maskz_set1_epi8(dims[i], 1));
+    ranks = _mm512_maskz_compress_epi8(nodes[i], ranks);
+    size_t some = count_bits(nodes[i]);
+    for (size_t k = 0; k < some; k += 16) {
+      __m128i next = _mm512_castsi512_si128(ranks);
+      store(out + count + k,
+            _mm512_add_epi32(base, _mm512_cvtepu8_epi32(next)));
+      ranks = _mm512_alignr_epi64(ranks, ranks, 2);
+    }
+    count += some;
+    first += count_bits(dims[i]);
+  }
+  return count;
+}
+
+static inline bool values_end(fnabi_block* b, const uint64_t* values,
+                              const uint64_t* starts, size_t words) {
+  const __m512i none = _mm512_set1_epi16(-1); /* no offset is that large */
+  uint16_t *begins = b->list, *ends = b->level;
+  size_t count = 0;
+  for (size_t i = 0; i < 64 * words; i += 32) {
+    __mmask32 some = (__mmask32)(starts[i / 64] >> i % 64);
+    __mmask32 here = (__mmask32)(values[i / 64] >> i % 64);
+    __m512i begin = load(b->places + i), end = load(b->places + i + 1);
+    end = _mm512_add_epi16(_mm512_add_epi16(end, none), load(b->shorts + i));
+    end = _mm512_mask_mov_epi16(none, here, end);
+    store(begins + count, _mm512_maskz_compress_epi16(some, begin));
+    store(ends + count, _mm512_maskz_compress_epi16(some, end));
+    count += count_bits(some);
+  }
+  store(ends + count, none);
+  __mmask32 bad = 0;
+  for (size_t i = 0; i < count; i += 32) {
+    __m512i end = load(ends + i);
+    __mmask32 some = _mm512_cmpneq_epi16_mask(end, none);
+    bad |= _mm512_mask_cmpneq_epi16_mask(some, end, load(begins + i + 1));
+  }
+  return bad == 0;
+}
+
+static inline bool dtypes_fit(const fnabi_block* b, const uint64_t* dtypes,
+                              size_t words) {
+  const __m512i limit = _mm512_set1_epi16(FNABI_SCALAR_TYPE_COUNT);
+  const __m512i two = _mm512_set1_epi16(2), nine = _mm512_set1_epi16(9);
+  __mmask32 bad = 0;
+  for (size_t i = 0; i < 64 * words; i += 32) {
+    __mmask32 some = (__mmask32)(dtypes[i / 64] >> i % 64);
+    __m512i number = load(b->shorts + i), next = load(b->places + i + 1);
+    __m512i size = _mm512_sub_epi16(next, load(b->places + i));
+    __mmask32 wide = _mm512_cmpgt_epu16_mask(number, nine);
+    size = _mm512_mask_add_epi16(size, wide, size, _mm512_set1_epi16(-1));
+    bad |= some & (_mm512_cmpge_epu16_mask(number, limit) |
+                   _mm512_cmpneq_epi16_mask(size, two));
+  }
+  return bad == 0;
 }
 
 /* ---------------------------------------------------------------------- SIP */

@@ -127,4 +127,45 @@ static inline size_t pick64(int64_t* out, const int32_t* from,
   return total;
 }
 
+static inline size_t put_ranks(int32_t* out, size_t first, const uint64_t* dims,
+                               const uint64_t* nodes, size_t words) {
+  size_t count = 0;
+  for (size_t i = 0; i < words; i++) {
+    for (uint64_t rest = nodes[i]; rest != 0; rest &= rest - 1) {
+      uint64_t below = (rest & (0 - rest)) - 1;
+      out[count++] = (int32_t)(first + count_bits(dims[i] & below));
+    }
+    first += count_bits(dims[i]);
+  }
+  return count;
+}
+
+static inline bool values_end(fnabi_block* b, const uint64_t* values,
+                              const uint64_t* starts, size_t words) {
+  uint32_t bad = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < words; i++)
+    count += put_places(b->list + count, 64 * i, starts[i]);
+  for (size_t j = 0; j + 1 < count; j++) {
+    size_t k = b->list[j], next = b->list[j + 1];
+    uint32_t value = values[k / 64] >> k % 64 & 1;
+    bad |= (0 - value) & (fnabi_stop_of(b, k) ^ b->places[next]);
+  }
+  return bad == 0;
+}
+
+static inline bool dtypes_fit(const fnabi_block* b, const uint64_t* dtypes,
+                              size_t words) {
+  uint32_t bad = 0;
+  for (size_t i = 0; i < words; i++)
+    for (uint64_t rest = dtypes[i]; rest != 0; rest &= rest - 1) {
+      size_t k = 64 * i + fnabi_lowest(rest);
+      uint32_t number = b->shorts[k],
+               size = (uint32_t)(b->places[k + 1] - b->places[k]);
+      bad |= (uint32_t)(number >= FNABI_SCALAR_TYPE_COUNT) |
+             (size - 2 - (number > 9));
+    }
+  return bad == 0;
+}
+
 #endif /* FNABI_KERNELS_BITS_H */

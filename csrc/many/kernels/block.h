@@ -53,7 +53,7 @@ typedef struct fnabi_block {
   uint8_t name_depths[FNABI_BLOCK_NAMES + 64]; /* and 0x80 for a first key */
 
   /* The keys of one depth, from the second element on: positions, and what is
-   * above of names. */
+   * above of names. In raw texts, where values end. */
   uint16_t level[FNABI_BLOCK_ROOM];
   uint64_t level_orders[FNABI_BLOCK_NAMES + 16];
   uint8_t level_depths[FNABI_BLOCK_NAMES + 64];
@@ -62,6 +62,11 @@ typedef struct fnabi_block {
   uint8_t closing[FNABI_BLOCK_ROOM]; /* how many structures end at a byte */
   uint16_t list[FNABI_BLOCK_ROOM], heads[2][FNABI_BLOCK_ROWS + FNABI_BLOCK_PAD];
 } fnabi_block;
+
+/* The offset where the span ends whose tag is a token. */
+static inline uint32_t fnabi_stop_of(const fnabi_block* b, size_t k) {
+  return (uint32_t)b->places[k + 1] - 1 + b->shorts[k];
+}
 
 /* Adds the nodes of all rows to both sides, and stores in `offsets` where those
  * of each row end. Returns false when a text is malformed, or well-formed but

@@ -166,7 +166,7 @@ static bool find_depths(fnabi_block* b, const side_tokens sides[2],
   memset(b->closing, 0, b->size + FNABI_BLOCK_PAD);
   size_t count = locate(t->structures, words, b->list);
   for (size_t j = 0; j < count; j++) {
-    uint32_t stop = stop_of(b, b->list[j]);
+    uint32_t stop = fnabi_stop_of(b, b->list[j]);
     b->closing[stop <= b->size ? stop : b->size + 1]++;
   }
   uint8_t* closes = b->marks; /* by token */
@@ -262,8 +262,8 @@ static bool check_structures(fnabi_block* b, const sip_tokens* t) {
   size_t count = locate(t->structures, words_of(b->tokens), b->list);
   for (size_t j = 0; j < count; j++) {
     size_t k = b->list[j], depth = b->depths[k];
-    uint32_t stop = stop_of(b, k);
-    stops[0] = stop_of(b, k - 1); /* if it is a root */
+    uint32_t stop = fnabi_stop_of(b, k);
+    stops[0] = fnabi_stop_of(b, k - 1); /* if it is a root */
     bad |= (uint32_t)(stop > stops[depth]);
     stops[depth + 1] = stop;
   }

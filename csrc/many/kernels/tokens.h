@@ -31,7 +31,19 @@
  *                          the table's entries for the tags whose bits are
  *                          set; for typed ones the number of the next token
  *   pick64(out, from, marks, words)
- *                          the numbers whose bits are set */
+ *                          the numbers whose bits are set
+ *   put_ranks(out, first, dims, nodes, words)
+ *                          for each bit in `nodes`, `first` and the number of
+ *                          bits in `dims` before it
+ *
+ * These check all tokens whose bits are set:
+ *
+ *   values_end(block, values, starts, words)
+ *                          whether each of `values` ends where the next of
+ *                          `starts` is
+ *   dtypes_fit(block, dtypes, words)
+ *                          whether each is a scalar type without leading zeros
+ */
 #ifndef FNABI_KERNELS_TOKENS_H
 #define FNABI_KERNELS_TOKENS_H
 
@@ -133,11 +145,6 @@ FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
   return true;
 }
 
-/* The offset where the span ends whose tag is a token. */
-static inline uint32_t stop_of(const fnabi_block* b, size_t k) {
-  return (uint32_t)b->places[k + 1] - 1 + b->shorts[k];
-}
-
 /* --------------------------------------------------------------------- rows */
 
 /* The runs of bits between toggles: from the first up to the one before the
@@ -177,7 +184,8 @@ static bool close_rows(fnabi_block* b, const side_tokens tokens[2],
     size_t i = inputs[row], r = results[row], next = inputs[row + 1];
     used += (size_t)(b->ends[row] - b->begins[row]);
     bad |= (uint32_t)(b->places[i] ^ b->begins[row]) |
-           (stop_of(b, i) ^ b->places[r]) | (stop_of(b, r) ^ b->ends[row]);
+           (fnabi_stop_of(b, i) ^ b->places[r]) |
+           (fnabi_stop_of(b, r) ^ b->ends[row]);
     offsets[0][row] =
         (int32_t)(sides[0].nodes + rank(tokens[0].nodes, before[0], r));
     offsets[1][row] =
