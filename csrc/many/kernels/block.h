@@ -33,15 +33,15 @@ typedef struct fnabi_block {
   uint16_t begins[FNABI_BLOCK_ROWS], ends[FNABI_BLOCK_ROWS]; /* by row */
 
   /* All that follows is scratch. By token: its byte and the offset of that, the
-   * number after it, which is 0x7FFF here if it has more than four digits, the
-   * whole of that number and its last two digits where the kernel needs them,
-   * and the byte after the number. */
+   * number after it, which is 0x7FFF here if it has more than four digits, and
+   * the whole of that number and its last two digits where the kernel needs
+   * them. */
   size_t tokens;
   uint8_t tags[FNABI_BLOCK_ROOM];
   uint16_t places[FNABI_BLOCK_ROOM];
   uint16_t shorts[FNABI_BLOCK_ROOM];
   int32_t numbers[FNABI_BLOCK_ROOM];
-  uint8_t pairs[FNABI_BLOCK_ROOM], marks[FNABI_BLOCK_ROOM];
+  uint8_t pairs[FNABI_BLOCK_ROOM];
 
   /* Bits: which bytes are in names, and which are tags. By name: its offset, its
    * size, and a number with the order of its first eight bytes. */
@@ -58,8 +58,9 @@ typedef struct fnabi_block {
   uint64_t level_orders[FNABI_BLOCK_NAMES + 16];
   uint8_t level_depths[FNABI_BLOCK_NAMES + 64];
 
-  uint8_t depths[FNABI_BLOCK_ROOM];  /* of the nodes among the tokens */
-  uint8_t closing[FNABI_BLOCK_ROOM]; /* how many structures end at a byte */
+  uint8_t depths[FNABI_BLOCK_ROOM]; /* of the nodes among the tokens */
+  /* how many structures end at a byte, and at a token */
+  uint8_t closing[FNABI_BLOCK_ROOM], closes[FNABI_BLOCK_ROOM];
   uint16_t list[FNABI_BLOCK_ROOM], heads[2][FNABI_BLOCK_ROWS + FNABI_BLOCK_PAD];
 } fnabi_block;
 

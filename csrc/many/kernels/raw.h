@@ -44,8 +44,6 @@ static int64_t sort_raw(const fnabi_block* b, side_tokens sides[2],
     bad |= ~(values | others | dims | dtypes) |
            (dtypes & ~shifted(taking, last_taking)) |
            (dims & shifted(bare, last_bare));
-    bad |= ((values | inputs | results) ^ equal(load(b->marks + 64 * i), '!')) &
-           ~(ends | none);
     last_taking = taking;
     last_scalars = scalars;
     last_bare = bare;

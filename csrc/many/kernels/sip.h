@@ -119,9 +119,6 @@ static int64_t sort_sip(const fnabi_block* b, side_tokens sides[2],
     t->keyed[i] = shifted(keys, last_keys);
     t->named[i] = shifted(names, last_names);
     bad |= t->keyed[i] ^ (nodes & ~shifted(heads, last_heads));
-    bad |=
-        ((names | structures | heads) ^ equal(load(b->marks + 64 * i), '!')) &
-        ~(ends | none);
     last_keys = keys;
     last_names = names;
     last_heads = heads;
@@ -169,7 +166,7 @@ static bool find_depths(fnabi_block* b, const side_tokens sides[2],
     uint32_t stop = fnabi_stop_of(b, b->list[j]);
     b->closing[stop <= b->size ? stop : b->size + 1]++;
   }
-  uint8_t* closes = b->marks; /* by token */
+  uint8_t* closes = b->closes;
   count = 0;
   for (size_t i = 0; i < words_of(b->size); i++)
     count += put_bytes(closes + count, b->closing + 64 * i, b->in_tags[i]);

@@ -17,9 +17,9 @@
  *   put_numbers(block, n, i, word, longest, named)
  *                          the numbers that end before the bytes of chunk i
  *                          whose bits are set, as those of the tokens from n
- *                          on, and these bytes as their marks; a number has at
- *                          most `longest` digits, 4 or 8, or is "-1". Texts
- *                          with names have no "-1", and only need shorts
+ *                          on; a number has at most `longest` digits, 4 or 8,
+ *                          or is "-1". Texts with names have no "-1", and only
+ *                          need shorts
  *   put_places(out, base, word)
  *                          the indexes of the bits, each plus `base`
  *   put_bytes(out, from, word)
@@ -89,17 +89,18 @@ static inline uint32_t rank(const uint64_t* marks, const uint16_t* before,
 
 /* What the bytes of a chunk are: bits. */
 typedef struct byte_kinds {
-  uint64_t tag, digit, bang, dash, one, d, between, name;
+  uint64_t tag, digit, bang, dash, one, d, between, name, span;
 } byte_kinds;
 
 /* Finds the tokens and checks which bytes follow which: a digit or "-1" follows
- * a tag; a digit, '!' or tag follows a digit; a tag or name follows '!'. Numbers
- * have at most eight digits, or four in texts with names; "-1", which only
- * follows `d`, is -1. */
+ * a tag; a digit, '!' or tag follows a digit; a tag or name follows '!'. A '!'
+ * follows the numbers that are lengths of spans, and no others. Numbers have at
+ * most eight digits, or four in texts with names; "-1", which only follows `d`,
+ * is -1. */
 FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD;
   size_t tokens = 0, numbers = 0;
-  uint64_t bad = 0;
+  uint64_t bad = 0, carry = 0;
   byte_kinds now, last = {0};
 #define BEFORE(kind, n) (now.kind << (n) | last.kind >> (64 - (n)))
   for (size_t i = 0; i < words_of(b->size); i++) {
@@ -122,6 +123,14 @@ FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
         (now.dash & ~BEFORE(d, 1)) | (now.digit & BEFORE(one, 1)) |
         ~(now.tag | now.digit | now.bang | now.dash | now.name);
     if (!named) wrong |= now.one & ~equal(c, '1');
+    /* An addition moves the bit after the tag of a span through the digits, to
+     * where the '!' must be. */
+    uint64_t bare =
+        named ? equal(c, 'k') | equal(c, '_') : now.d | equal(c, 't');
+    now.span = now.tag & ~(bare | now.between);
+    uint64_t sum = now.digit + BEFORE(span, 1), more = sum + carry;
+    carry = (sum < now.digit) | (more < sum);
+    wrong |= (more & ~now.digit) ^ now.bang;
     uint64_t ends = (digit1 & ~now.digit) | between1;
     uint64_t digit4 =
         digit1 & BEFORE(digit, 2) & BEFORE(digit, 3) & BEFORE(digit, 4);
