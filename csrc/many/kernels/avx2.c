@@ -74,17 +74,15 @@ static inline void put_sums(uint16_t* out, uint16_t base, uint64_t bytes) {
 }
 
 /* Eight int16 at these indexes. */
-static inline __m128i shorts_at(const int16_t* from, uint64_t places) {
+static inline __m128i shorts_at(const void* from, uint64_t places) {
   __m128i low = _mm_add_epi8(load8(&places), load8(&places));
   __m128i both = _mm_unpacklo_epi8(low, _mm_add_epi8(low, _mm_set1_epi8(1)));
-  return _mm_shuffle_epi8(_mm_loadu_si128((const void*)from), both);
+  return _mm_shuffle_epi8(_mm_loadu_si128(from), both);
 }
 
-static inline void put_fours(uint16_t* shorts, int32_t* numbers,
-                             const int16_t* fours, uint64_t places) {
-  __m128i some = shorts_at(fours, places);
-  _mm_storeu_si128((void*)shorts, some);
-  _mm256_storeu_si256((void*)numbers, _mm256_cvtepi16_epi32(some));
+static inline void put_fours(uint16_t* shorts, const int16_t* fours,
+                             uint64_t places) {
+  _mm_storeu_si128((void*)shorts, shorts_at(fours, places));
 }
 
 static inline void put_eights(uint16_t* shorts, int32_t* numbers,
@@ -108,6 +106,14 @@ static inline void put_wide(int64_t* out, const int32_t* from,
                       _mm256_cvtepi32_epi64(_mm256_castsi256_si128(some)));
   _mm256_storeu_si256((__m256i*)(void*)(out + 4),
                       _mm256_cvtepi32_epi64(_mm256_extracti128_si256(some, 1)));
+}
+
+static inline void put_wide_fours(int64_t* out, const uint16_t* from,
+                                  uint64_t places) {
+  __m128i some = shorts_at(from, places);
+  _mm256_storeu_si256((void*)out, _mm256_cvtepi16_epi64(some));
+  _mm256_storeu_si256((void*)(out + 4),
+                      _mm256_cvtepi16_epi64(_mm_srli_si128(some, 8)));
 }
 
 /* The digit before each byte, or 0 where the run of digits has ended. */

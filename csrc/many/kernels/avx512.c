@@ -94,12 +94,15 @@ static inline size_t pick_dtypes(uint8_t* out, const fnabi_block* b,
   return count;
 }
 
-static inline size_t pick64(int64_t* out, const int32_t* from,
+static inline size_t pick64(int64_t* out, const fnabi_block* b,
                             const uint64_t* marks, size_t words) {
   size_t count = 0;
   for (size_t i = 0; i < 64 * words; i += 16) {
     __mmask16 some = (__mmask16)(marks[i / 64] >> i % 64);
-    __m512i v = _mm512_maskz_compress_epi32(some, load(from + i));
+    __m512i v = b->has_numbers
+                    ? load(b->numbers + i)
+                    : _mm512_cvtepi16_epi32(low(load(b->shorts + i)));
+    v = _mm512_maskz_compress_epi32(some, v);
     store(out + count, _mm512_cvtepi32_epi64(low(v)));
     store(out + count + 8, _mm512_cvtepi32_epi64(high(v)));
     count += count_bits(some);
@@ -164,8 +167,7 @@ static inline __m512i join_pairs(__m256i ones, __m256i hundreds) {
                                              _mm512_set1_epi16(100)));
 }
 
-static inline __m512i join_fours(__m256i ones, __m256i more, int longest) {
-  if (longest == 4) return _mm512_cvtepi16_epi32(ones);
+static inline __m512i join_fours(__m256i ones, __m256i more) {
   __m512i both =
       _mm512_or_si512(_mm512_cvtepu16_epi32(ones),
                       _mm512_slli_epi32(_mm512_cvtepu16_epi32(more), 16));
@@ -179,9 +181,9 @@ static inline size_t put_tags(fnabi_block* b, size_t n, size_t i,
 }
 
 FNABI_INLINE size_t put_numbers(fnabi_block* b, size_t n, size_t chunk_index,
-                                uint64_t ends, int longest, bool named) {
+                                uint64_t ends, int longest) {
   const uint8_t* at = b->bytes + FNABI_BLOCK_PAD + 64 * chunk_index;
-  uint64_t run = ends, minus = named ? 0 : ends & equal(load(at - 2), '-');
+  uint64_t run = ends, minus = ends & equal(load(at - 2), '-');
   size_t count = count_bits(ends);
   __m512i pairs[4], four[2] = {0};
   for (int i = 0; i < longest / 2; i++) {
@@ -190,8 +192,8 @@ FNABI_INLINE size_t put_numbers(fnabi_block* b, size_t n, size_t chunk_index,
       pairs[i] = _mm512_mask_mov_epi8(pairs[i], minus, _mm512_set1_epi8(-1));
     pairs[i] = _mm512_maskz_compress_epi8(ends, pairs[i]);
   }
-  if (!named) store(b->pairs + n, pairs[0]);
-  minus = named ? 0 : (uint64_t)_mm512_movepi8_mask(pairs[0]);
+  store(b->pairs + n, pairs[0]);
+  minus = (uint64_t)_mm512_movepi8_mask(pairs[0]);
   for (size_t i = 0; i < count; i += 32) {
     for (int k = 0; k < longest / 4; k++)
       four[k] = i == 0 ? join_pairs(low(pairs[2 * k]), low(pairs[2 * k + 1]))
@@ -204,10 +206,10 @@ FNABI_INLINE size_t put_numbers(fnabi_block* b, size_t n, size_t chunk_index,
                                      _mm512_test_epi16_mask(four[1], four[1]),
                                      _mm512_set1_epi16(0x7FFF));
     store(b->shorts + n + i, shorts);
-    if (named) continue;
+    if (longest == 4) continue;
     int32_t* out = b->numbers + n + i;
-    store(out, join_fours(low(four[0]), low(four[1]), longest));
-    store(out + 16, join_fours(high(four[0]), high(four[1]), longest));
+    store(out, join_fours(low(four[0]), low(four[1])));
+    store(out + 16, join_fours(high(four[0]), high(four[1])));
   }
   return count;
 }

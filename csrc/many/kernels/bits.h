@@ -5,16 +5,18 @@
  *   put_word(out, from, places) writes the bytes at these indexes, of eight
  *   put_sums(out, base, bytes)  writes eight bytes, `base` added to each
  *   put_wide(out, from, places) writes eight int32 at these indexes as int64
+ *   put_wide_fours(out, from, places)
+ *                               the same of int16
  *   take_fours(fours, text, longest)
  *                               fours[0][i] is the number of the last four
  *                               digits before text[i], or "-1"; if `longest` is
  *                               8, fours[1][i] that of the four before these; 0
  *                               if there are none
- *   put_fours(shorts, numbers, fours, places)
- *                               writes eight int16 at these indexes as shorts and
- *                               as numbers of a block
+ *   put_fours(shorts, fours, places)
+ *                               writes eight int16 at these indexes
  *   put_eights(shorts, numbers, fours, before, places)
- *                               the same of numbers that are in two parts
+ *                               writes eight numbers that are in two parts as
+ *                               shorts and as numbers of a block
  */
 #ifndef FNABI_KERNELS_BITS_H
 #define FNABI_KERNELS_BITS_H
@@ -72,19 +74,18 @@ static inline size_t put_tags(fnabi_block* b, size_t n, size_t i,
 }
 
 FNABI_INLINE size_t put_numbers(fnabi_block* b, size_t n, size_t i,
-                                uint64_t ends, int longest, bool named) {
-  (void)named; /* no kernel that requires this decodes such texts */
+                                uint64_t ends, int longest) {
   int16_t fours[2][64];
   take_fours(fours, b->bytes + FNABI_BLOCK_PAD + 64 * i, longest);
   size_t count = 0;
   for (size_t k = 0; k < 64; k += 8) {
     uint8_t some = (uint8_t)(ends >> k);
     uint16_t* shorts = b->shorts + n + count;
-    int32_t* numbers = b->numbers + n + count;
     if (longest == 4)
-      put_fours(shorts, numbers, fours[0] + k, places_of[some]);
+      put_fours(shorts, fours[0] + k, places_of[some]);
     else
-      put_eights(shorts, numbers, fours[0] + k, fours[1] + k, places_of[some]);
+      put_eights(shorts, b->numbers + n + count, fours[0] + k, fours[1] + k,
+                 places_of[some]);
     count += count_bits(some);
   }
   return count;
@@ -109,18 +110,21 @@ static inline size_t pick_dtypes(uint8_t* out, const fnabi_block* b,
       unsigned place = fnabi_lowest(word);
       size_t k = 64 * i + place;
       uint8_t named = (uint8_t)(0 - (typed[i] >> place & 1));
-      uint8_t number = (uint8_t)b->numbers[k + 1], own = table[b->tags[k] & 63];
+      uint8_t number = (uint8_t)b->shorts[k + 1], own = table[b->tags[k] & 63];
       out[total++] = (uint8_t)((number & named) | (own & ~named));
     }
   return total;
 }
 
-static inline size_t pick64(int64_t* out, const int32_t* from,
+static inline size_t pick64(int64_t* out, const fnabi_block* b,
                             const uint64_t* marks, size_t words) {
   size_t total = 0;
   for (size_t i = 0; i < 64 * words; i += 8) {
     uint8_t some = (uint8_t)(marks[i / 64] >> i % 64);
-    put_wide(out + total, from + i, places_of[some]);
+    if (b->has_numbers)
+      put_wide(out + total, b->numbers + i, places_of[some]);
+    else
+      put_wide_fours(out + total, b->shorts + i, places_of[some]);
     total += count_bits(some);
   }
   return total;

@@ -33,13 +33,14 @@ typedef struct fnabi_block {
   uint16_t begins[FNABI_BLOCK_ROWS], ends[FNABI_BLOCK_ROWS]; /* by row */
 
   /* All that follows is scratch. By token: its byte and the offset of that, the
-   * number after it, which is 0x7FFF here if it has more than four digits, and
-   * the whole of that number and its last two digits where the kernel needs
-   * them. */
+   * number after it, or 0x7FFF if that has more than four digits, the whole of
+   * it if any of them is that long, and its last two digits where the kernel
+   * needs them. */
   size_t tokens;
   uint8_t tags[FNABI_BLOCK_ROOM];
   uint16_t places[FNABI_BLOCK_ROOM];
   uint16_t shorts[FNABI_BLOCK_ROOM];
+  bool has_numbers;
   int32_t numbers[FNABI_BLOCK_ROOM];
   uint8_t pairs[FNABI_BLOCK_ROOM];
 

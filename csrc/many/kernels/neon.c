@@ -63,20 +63,16 @@ static inline void put_sums(uint16_t* out, uint16_t base, uint64_t bytes) {
 }
 
 /* Eight int16 at these indexes. */
-static inline int16x8_t shorts_at(const int16_t* from, uint64_t places) {
+static inline int16x8_t shorts_at(const void* from, uint64_t places) {
   uint8x8_t low = vshl_n_u8(vcreate_u8(places), 1);
   uint8x8x2_t both = vzip_u8(low, vadd_u8(low, vdup_n_u8(1)));
   return vreinterpretq_s16_u8(
-      vqtbl1q_u8(vreinterpretq_u8_s16(vld1q_s16(from)),
-                 vcombine_u8(both.val[0], both.val[1])));
+      vqtbl1q_u8(vld1q_u8(from), vcombine_u8(both.val[0], both.val[1])));
 }
 
-static inline void put_fours(uint16_t* shorts, int32_t* numbers,
-                             const int16_t* fours, uint64_t places) {
-  int16x8_t some = shorts_at(fours, places);
-  vst1q_u16(shorts, vreinterpretq_u16_s16(some));
-  vst1q_s32(numbers, vmovl_s16(vget_low_s16(some)));
-  vst1q_s32(numbers + 4, vmovl_s16(vget_high_s16(some)));
+static inline void put_fours(uint16_t* shorts, const int16_t* fours,
+                             uint64_t places) {
+  vst1q_u16(shorts, vreinterpretq_u16_s16(shorts_at(fours, places)));
 }
 
 static inline void put_eights(uint16_t* shorts, int32_t* numbers,
@@ -97,6 +93,17 @@ static inline void put_wide(int64_t* out, const int32_t* from,
   uint8_t at[8];
   memcpy(at, &places, sizeof at);
   for (int i = 0; i < 8; i++) out[i] = from[at[i]];
+}
+
+static inline void put_wide_fours(int64_t* out, const uint16_t* from,
+                                  uint64_t places) {
+  int16x8_t some = shorts_at(from, places);
+  int32x4_t low = vmovl_s16(vget_low_s16(some));
+  int32x4_t high = vmovl_s16(vget_high_s16(some));
+  vst1q_s64(out, vmovl_s32(vget_low_s32(low)));
+  vst1q_s64(out + 2, vmovl_s32(vget_high_s32(low)));
+  vst1q_s64(out + 4, vmovl_s32(vget_low_s32(high)));
+  vst1q_s64(out + 6, vmovl_s32(vget_high_s32(high)));
 }
 
 /* The digit before each byte, or 0 where the run of digits has ended. */

@@ -84,7 +84,7 @@ static bool decode_raw(fnabi_block* b, fnabi_side_columns sides[2],
     pick8((uint8_t*)out->kinds + n, b->tags, raw_kinds, nodes, words);
     pick_dtypes((uint8_t*)out->dtypes + n, b, raw_dtypes, t.typed, nodes,
                 words);
-    out->dim_count += pick64(out->dims + m, b->numbers, t.dims[i], words);
+    out->dim_count += pick64(out->dims + m, b, t.dims[i], words);
     out->nodes += put_ranks(out->shape_offsets + n, m, t.dims[i], nodes, words);
     out->shape_offsets[out->nodes] = (int32_t)out->dim_count;
   }

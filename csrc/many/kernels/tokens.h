@@ -14,12 +14,11 @@
  *   put_tags(block, n, i, word)
  *                          the tags of chunk i whose bits are set, as those of
  *                          the tokens from n on, and their offsets
- *   put_numbers(block, n, i, word, longest, named)
+ *   put_numbers(block, n, i, word, longest)
  *                          the numbers that end before the bytes of chunk i
  *                          whose bits are set, as those of the tokens from n
  *                          on; a number has at most `longest` digits, 4 or 8,
- *                          or is "-1". Texts with names have no "-1", and only
- *                          need shorts
+ *                          or is "-1". If that is 4, it writes no int32
  *   put_places(out, base, word)
  *                          the indexes of the bits, each plus `base`
  *   put_bytes(out, from, word)
@@ -30,7 +29,7 @@
  *   pick_dtypes(out, block, table, typed, marks, words)
  *                          the table's entries for the tags whose bits are
  *                          set; for typed ones the number of the next token
- *   pick64(out, from, marks, words)
+ *   pick64(out, block, marks, words)
  *                          the numbers whose bits are set
  *   put_ranks(out, first, dims, nodes, words)
  *                          for each bit in `nodes`, `first` and the number of
@@ -87,6 +86,12 @@ static inline uint32_t rank(const uint64_t* marks, const uint16_t* before,
 
 /* ------------------------------------------------------------------- tokens */
 
+/* Widens the numbers of the tokens before n, none of which is long. */
+FNABI_COLD void widen_numbers(fnabi_block* b, size_t n) {
+  for (size_t k = 0; k < n; k++) b->numbers[k] = (int16_t)b->shorts[k];
+  b->has_numbers = true;
+}
+
 /* What the bytes of a chunk are: bits. */
 typedef struct byte_kinds {
   uint64_t tag, digit, bang, dash, one, d, between, name, span;
@@ -101,6 +106,7 @@ FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD;
   size_t tokens = 0, numbers = 0;
   uint64_t bad = 0, carry = 0;
+  b->has_numbers = false;
   byte_kinds now, last = {0};
 #define BEFORE(kind, n) (now.kind << (n) | last.kind >> (64 - (n)))
   for (size_t i = 0; i < words_of(b->size); i++) {
@@ -139,10 +145,11 @@ FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
                       BEFORE(digit, 8) & BEFORE(digit, 9);
     bad |= (wrong | (named ? digit5 : digit9)) &
            (i < b->size / 64 ? ~UINT64_C(0) : up_to(b->size));
+    if (!named && !b->has_numbers && (ends & digit5) != 0)
+      widen_numbers(b, numbers);
     /* both calls are inlined, with a constant length */
-    numbers += !named && (ends & digit5) != 0
-                   ? put_numbers(b, numbers, i, ends, 8, named)
-                   : put_numbers(b, numbers, i, ends, 4, named);
+    numbers += !named && b->has_numbers ? put_numbers(b, numbers, i, ends, 8)
+                                        : put_numbers(b, numbers, i, ends, 4);
     tokens += put_tags(b, tokens, i, now.tag);
     b->in_tags[i] = now.tag;
     last = now;
