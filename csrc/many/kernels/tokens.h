@@ -105,7 +105,7 @@ typedef struct byte_kinds {
 FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD;
   size_t tokens = 0, numbers = 0;
-  uint64_t bad = 0, carry = 0;
+  uint64_t carry = 0;
   b->has_numbers = false;
   byte_kinds now, last = {0};
 #define BEFORE(kind, n) (now.kind << (n) | last.kind >> (64 - (n)))
@@ -143,8 +143,9 @@ FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
     uint64_t digit5 = digit4 & BEFORE(digit, 5);
     uint64_t digit9 = digit5 & BEFORE(digit, 6) & BEFORE(digit, 7) &
                       BEFORE(digit, 8) & BEFORE(digit, 9);
-    bad |= (wrong | (named ? digit5 : digit9)) &
-           (i < b->size / 64 ? ~UINT64_C(0) : up_to(b->size));
+    wrong |= named ? digit5 : digit9;
+    if ((wrong & (i < b->size / 64 ? ~UINT64_C(0) : up_to(b->size))) != 0)
+      return false;
     if (!named && !b->has_numbers && (ends & digit5) != 0)
       widen_numbers(b, numbers);
     /* both calls are inlined, with a constant length */
@@ -155,7 +156,6 @@ FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
     last = now;
   }
 #undef BEFORE
-  if (bad != 0) return false;
   b->tokens = tokens - 1; /* without the one after the texts */
   memset(b->tags + tokens, 0, FNABI_BLOCK_PAD);
   return true;
