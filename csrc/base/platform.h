@@ -20,10 +20,8 @@
 /* The compiler has to assume that the variable was changed. */
 #define FNABI_OPAQUE(variable) __asm__ volatile("" : "+r"(variable))
 
-/* The indexes of the lowest bit that is set, and from the highest bit of 64
- * down; the mask is not 0. */
+/* The index of the lowest bit that is set; the mask is not 0. */
 #define fnabi_trailing_zeros(mask) ((unsigned)__builtin_ctzll(mask))
-#define fnabi_leading_zeros(mask) ((unsigned)__builtin_clzll(mask))
 #define fnabi_count_bits(word) ((unsigned)__builtin_popcountll(word))
 #define fnabi_swap_bytes(word) __builtin_bswap64(word)
 
@@ -69,12 +67,6 @@ static __forceinline unsigned fnabi_trailing_zeros(uint64_t mask) {
   unsigned long index = 0;
   _BitScanForward64(&index, mask);
   return index;
-}
-
-static __forceinline unsigned fnabi_leading_zeros(uint64_t mask) {
-  unsigned long index = 0;
-  _BitScanReverse64(&index, mask);
-  return 63 - index;
 }
 
 static __forceinline unsigned fnabi_count_bits(uint64_t word) {

@@ -73,6 +73,31 @@ static inline void put_sums(uint16_t* out, uint16_t base, uint64_t bytes) {
                    _mm_add_epi16(wide, _mm_set1_epi16((short)base)));
 }
 
+/* Eight int16 at these indexes. */
+static inline __m128i shorts_at(const void* from, uint64_t places) {
+  __m128i low = _mm_add_epi8(load8(&places), load8(&places));
+  __m128i both = _mm_unpacklo_epi8(low, _mm_add_epi8(low, _mm_set1_epi8(1)));
+  return _mm_shuffle_epi8(_mm_loadu_si128(from), both);
+}
+
+static inline void put_fours(uint16_t* shorts, const int16_t* fours,
+                             uint64_t places) {
+  _mm_storeu_si128((void*)shorts, shorts_at(fours, places));
+}
+
+static inline void put_eights(uint16_t* shorts, int32_t* numbers,
+                              const int16_t* fours, const int16_t* before,
+                              uint64_t places) {
+  const __m128i weights = _mm_set1_epi32(1 | 10000 << 16);
+  __m128i low = shorts_at(fours, places), high = shorts_at(before, places);
+  __m128i more = _mm_cmpgt_epi16(high, _mm_setzero_si128());
+  _mm_storeu_si128((void*)shorts, _mm_or_si128(low, _mm_srli_epi16(more, 1)));
+  _mm_storeu_si128((void*)numbers,
+                   _mm_madd_epi16(_mm_unpacklo_epi16(low, high), weights));
+  _mm_storeu_si128((void*)(numbers + 4),
+                   _mm_madd_epi16(_mm_unpackhi_epi16(low, high), weights));
+}
+
 static inline void put_wide(int64_t* out, const int32_t* from,
                             uint64_t places) {
   __m256i index = _mm256_cvtepu8_epi32(load8(&places));
@@ -81,6 +106,14 @@ static inline void put_wide(int64_t* out, const int32_t* from,
                       _mm256_cvtepi32_epi64(_mm256_castsi256_si128(some)));
   _mm256_storeu_si256((__m256i*)(void*)(out + 4),
                       _mm256_cvtepi32_epi64(_mm256_extracti128_si256(some, 1)));
+}
+
+static inline void put_wide_fours(int64_t* out, const uint16_t* from,
+                                  uint64_t places) {
+  __m128i some = shorts_at(from, places);
+  _mm256_storeu_si256((void*)out, _mm256_cvtepi16_epi64(some));
+  _mm256_storeu_si256((void*)(out + 4),
+                      _mm256_cvtepi16_epi64(_mm_srli_si128(some, 8)));
 }
 
 /* The digit before each byte, or 0 where the run of digits has ended. */
@@ -96,25 +129,30 @@ static inline __m256i take_pairs(const uint8_t* text, __m256i* run) {
                          _mm256_add_epi8(tens, tens));
 }
 
-static inline void take_numbers(int16_t out[64], const uint8_t* text) {
+FNABI_INLINE void take_fours(int16_t fours[2][64], const uint8_t* text,
+                             int longest) {
+  const __m256i weights = _mm256_set1_epi16(1 | 100 << 8);
   for (int i = 0; i < 64; i += 32) {
     __m256i run = _mm256_set1_epi8(-1);
-    __m256i ones = take_pairs(text + i, &run);
-    __m256i hundreds = take_pairs(text + i - 2, &run);
-    __m256i minus =
-        _mm256_cmpeq_epi8(load32(text + i - 2), _mm256_set1_epi8('-'));
-    for (int k = 0; k < 2; k++) {
-      __m128i low = k == 0 ? _mm256_castsi256_si128(ones)
-                           : _mm256_extracti128_si256(ones, 1);
-      __m128i high = k == 0 ? _mm256_castsi256_si128(hundreds)
-                            : _mm256_extracti128_si256(hundreds, 1);
-      __m128i sign = k == 0 ? _mm256_castsi256_si128(minus)
-                            : _mm256_extracti128_si256(minus, 1);
-      __m256i sum = _mm256_mullo_epi16(_mm256_cvtepu8_epi16(high),
-                                       _mm256_set1_epi16(100));
-      sum = _mm256_add_epi16(sum, _mm256_cvtepu8_epi16(low));
-      sum = _mm256_or_si256(sum, _mm256_cvtepi8_epi16(sign));
-      _mm256_storeu_si256((__m256i*)(void*)(out + i + 16 * k), sum);
+    for (int k = 0; k < longest / 4; k++) {
+      const uint8_t* at = text + i - 4 * k;
+      __m256i ones = take_pairs(at, &run), hundreds = take_pairs(at - 2, &run);
+      /* of bytes 0 to 7 and 16 to 23, and of the others */
+      __m256i even =
+          _mm256_maddubs_epi16(_mm256_unpacklo_epi8(ones, hundreds), weights);
+      __m256i odd =
+          _mm256_maddubs_epi16(_mm256_unpackhi_epi8(ones, hundreds), weights);
+      if (k == 0) {
+        __m256i minus =
+            _mm256_cmpeq_epi8(load32(at - 2), _mm256_set1_epi8('-'));
+        even = _mm256_or_si256(even, _mm256_unpacklo_epi8(minus, minus));
+        odd = _mm256_or_si256(odd, _mm256_unpackhi_epi8(minus, minus));
+      }
+      __m128i* out = (void*)(fours[k] + i);
+      _mm_storeu_si128(out, _mm256_castsi256_si128(even));
+      _mm_storeu_si128(out + 1, _mm256_castsi256_si128(odd));
+      _mm_storeu_si128(out + 2, _mm256_extracti128_si256(even, 1));
+      _mm_storeu_si128(out + 3, _mm256_extracti128_si256(odd, 1));
     }
   }
 }

@@ -5,8 +5,18 @@
  *   put_word(out, from, places) writes the bytes at these indexes, of eight
  *   put_sums(out, base, bytes)  writes eight bytes, `base` added to each
  *   put_wide(out, from, places) writes eight int32 at these indexes as int64
- *   take_numbers(out, text)     out[i] is the number before text[i], of up to
- *                               four digits or "-1"; 0 if there is none
+ *   put_wide_fours(out, from, places)
+ *                               the same of int16
+ *   take_fours(fours, text, longest)
+ *                               fours[0][i] is the number of the last four
+ *                               digits before text[i], or "-1"; if `longest` is
+ *                               8, fours[1][i] that of the four before these; 0
+ *                               if there are none
+ *   put_fours(shorts, fours, places)
+ *                               writes eight int16 at these indexes
+ *   put_eights(shorts, numbers, fours, before, places)
+ *                               writes eight numbers that are in two parts as
+ *                               shorts and as numbers of a block
  */
 #ifndef FNABI_KERNELS_BITS_H
 #define FNABI_KERNELS_BITS_H
@@ -50,17 +60,6 @@ static inline size_t put_bytes(uint8_t* out, const uint8_t* from,
   return count;
 }
 
-/* The number of at most eight digits that ends before `at`. */
-static inline int32_t long_number(const uint8_t* at) {
-  uint64_t word = fnabi_load64(at - 8);
-  uint64_t x = word ^ UINT64_C(0x3030303030303030);
-  uint64_t others =
-      ((x + UINT64_C(0x7676767676767676)) | x) & UINT64_C(0x8080808080808080);
-  if (others != 0) x &= ~(UINT64_MAX >> fnabi_leading_zeros(others));
-  bool minus = word >> 48 == ('-' | '1' << 8);
-  return (int32_t)fnabi_sum_digits(x) | -(int32_t)minus;
-}
-
 static inline size_t put_tags(fnabi_block* b, size_t n, size_t i,
                               uint64_t tags) {
   const uint8_t* at = b->bytes + FNABI_BLOCK_PAD + 64 * i;
@@ -74,25 +73,22 @@ static inline size_t put_tags(fnabi_block* b, size_t n, size_t i,
   return count;
 }
 
-static inline size_t put_numbers(fnabi_block* b, size_t n, size_t i,
-                                 uint64_t ends, int longest) {
-  const uint8_t* at = b->bytes + FNABI_BLOCK_PAD + 64 * i;
-  if (longest == 8) {
-    int32_t* out = b->numbers + n;
-    for (uint64_t rest = ends; rest != 0; rest &= rest - 1)
-      *out++ = long_number(at + fnabi_lowest(rest));
-    return put_bytes(b->marks + n, at, ends);
+FNABI_INLINE size_t put_numbers(fnabi_block* b, size_t n, size_t i,
+                                uint64_t ends, int longest) {
+  int16_t fours[2][64];
+  take_fours(fours, b->bytes + FNABI_BLOCK_PAD + 64 * i, longest);
+  size_t count = 0;
+  for (size_t k = 0; k < 64; k += 8) {
+    uint8_t some = (uint8_t)(ends >> k);
+    uint16_t* shorts = b->shorts + n + count;
+    if (longest == 4)
+      put_fours(shorts, fours[0] + k, places_of[some]);
+    else
+      put_eights(shorts, b->numbers + n + count, fours[0] + k, fours[1] + k,
+                 places_of[some]);
+    count += count_bits(some);
   }
-  /* by byte and not by number: a load that spans overlapping stores waits until
-   * all of them are done */
-  int16_t numbers[64];
-  take_numbers(numbers, at);
-  size_t count = count_bits(ends);
-  uint64_t rest = ends;
-  for (size_t k = 0; k < count; k += 8)
-    for (size_t j = k; j < k + 8; j++, rest &= rest - 1)
-      b->numbers[n + j] = numbers[fnabi_lowest(rest | UINT64_C(1) << 63)];
-  return put_bytes(b->marks + n, at, ends);
+  return count;
 }
 
 static inline size_t pick8(uint8_t* out, const uint8_t* from,
@@ -114,21 +110,65 @@ static inline size_t pick_dtypes(uint8_t* out, const fnabi_block* b,
       unsigned place = fnabi_lowest(word);
       size_t k = 64 * i + place;
       uint8_t named = (uint8_t)(0 - (typed[i] >> place & 1));
-      uint8_t number = (uint8_t)b->numbers[k + 1], own = table[b->tags[k] & 63];
+      uint8_t number = (uint8_t)b->shorts[k + 1], own = table[b->tags[k] & 63];
       out[total++] = (uint8_t)((number & named) | (own & ~named));
     }
   return total;
 }
 
-static inline size_t pick64(int64_t* out, const int32_t* from,
+static inline size_t pick64(int64_t* out, const fnabi_block* b,
                             const uint64_t* marks, size_t words) {
   size_t total = 0;
   for (size_t i = 0; i < 64 * words; i += 8) {
     uint8_t some = (uint8_t)(marks[i / 64] >> i % 64);
-    put_wide(out + total, from + i, places_of[some]);
+    if (b->has_numbers)
+      put_wide(out + total, b->numbers + i, places_of[some]);
+    else
+      put_wide_fours(out + total, b->shorts + i, places_of[some]);
     total += count_bits(some);
   }
   return total;
+}
+
+static inline size_t put_ranks(int32_t* out, size_t first, const uint64_t* dims,
+                               const uint64_t* nodes, size_t words) {
+  size_t count = 0;
+  for (size_t i = 0; i < words; i++) {
+    for (uint64_t rest = nodes[i]; rest != 0; rest &= rest - 1) {
+      uint64_t below = (rest & (0 - rest)) - 1;
+      out[count++] = (int32_t)(first + count_bits(dims[i] & below));
+    }
+    first += count_bits(dims[i]);
+  }
+  return count;
+}
+
+static inline bool values_end(fnabi_block* b, const uint64_t* values,
+                              const uint64_t* starts, size_t words) {
+  uint32_t bad = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < words; i++)
+    count += put_places(b->list + count, 64 * i, starts[i]);
+  for (size_t j = 0; j + 1 < count; j++) {
+    size_t k = b->list[j], next = b->list[j + 1];
+    uint32_t value = values[k / 64] >> k % 64 & 1;
+    bad |= (0 - value) & (fnabi_stop_of(b, k) ^ b->places[next]);
+  }
+  return bad == 0;
+}
+
+static inline bool dtypes_fit(const fnabi_block* b, const uint64_t* dtypes,
+                              size_t words) {
+  uint32_t bad = 0;
+  for (size_t i = 0; i < words; i++)
+    for (uint64_t rest = dtypes[i]; rest != 0; rest &= rest - 1) {
+      size_t k = 64 * i + fnabi_lowest(rest);
+      uint32_t number = b->shorts[k],
+               size = (uint32_t)(b->places[k + 1] - b->places[k]);
+      bad |= (uint32_t)(number >= FNABI_SCALAR_TYPE_COUNT) |
+             (size - 2 - (number > 9));
+    }
+  return bad == 0;
 }
 
 #endif /* FNABI_KERNELS_BITS_H */

@@ -33,13 +33,16 @@ typedef struct fnabi_block {
   uint16_t begins[FNABI_BLOCK_ROWS], ends[FNABI_BLOCK_ROWS]; /* by row */
 
   /* All that follows is scratch. By token: its byte and the offset of that, the
-   * number after it, the last two digits of that where the kernel needs them,
-   * and the byte after the number. */
+   * number after it, or 0x7FFF if that has more than four digits, the whole of
+   * it if any of them is that long, and its last two digits where the kernel
+   * needs them. */
   size_t tokens;
   uint8_t tags[FNABI_BLOCK_ROOM];
   uint16_t places[FNABI_BLOCK_ROOM];
+  uint16_t shorts[FNABI_BLOCK_ROOM];
+  bool has_numbers;
   int32_t numbers[FNABI_BLOCK_ROOM];
-  uint8_t pairs[FNABI_BLOCK_ROOM], marks[FNABI_BLOCK_ROOM];
+  uint8_t pairs[FNABI_BLOCK_ROOM];
 
   /* Bits: which bytes are in names, and which are tags. By name: its offset, its
    * size, and a number with the order of its first eight bytes. */
@@ -47,12 +50,25 @@ typedef struct fnabi_block {
   size_t names;
   uint16_t name_places[FNABI_BLOCK_NAMES + 1],
       name_sizes[FNABI_BLOCK_NAMES + 1];
-  uint64_t name_orders[FNABI_BLOCK_NAMES + 1];
+  uint64_t name_orders[FNABI_BLOCK_NAMES + 8];
+  uint8_t name_depths[FNABI_BLOCK_NAMES + 64]; /* and 0x80 for a first key */
 
-  uint8_t depths[FNABI_BLOCK_ROOM];  /* of the nodes among the tokens */
-  uint8_t closing[FNABI_BLOCK_ROOM]; /* how many structures end at a byte */
+  /* The keys of one depth, from the second element on: positions, and what is
+   * above of names. In raw texts, where values end. */
+  uint16_t level[FNABI_BLOCK_ROOM];
+  uint64_t level_orders[FNABI_BLOCK_NAMES + 16];
+  uint8_t level_depths[FNABI_BLOCK_NAMES + 64];
+
+  uint8_t depths[FNABI_BLOCK_ROOM]; /* of the nodes among the tokens */
+  /* how many structures end at a byte, and at a token */
+  uint8_t closing[FNABI_BLOCK_ROOM], closes[FNABI_BLOCK_ROOM];
   uint16_t list[FNABI_BLOCK_ROOM], heads[2][FNABI_BLOCK_ROWS + FNABI_BLOCK_PAD];
 } fnabi_block;
+
+/* The offset where the span ends whose tag is a token. */
+static inline uint32_t fnabi_stop_of(const fnabi_block* b, size_t k) {
+  return (uint32_t)b->places[k + 1] - 1 + b->shorts[k];
+}
 
 /* Adds the nodes of all rows to both sides, and stores in `offsets` where those
  * of each row end. Returns false when a text is malformed, or well-formed but

@@ -62,11 +62,48 @@ static inline void put_sums(uint16_t* out, uint16_t base, uint64_t bytes) {
   vst1q_u16(out, vaddw_u8(vdupq_n_u16(base), vcreate_u8(bytes)));
 }
 
+/* Eight int16 at these indexes. */
+static inline int16x8_t shorts_at(const void* from, uint64_t places) {
+  uint8x8_t low = vshl_n_u8(vcreate_u8(places), 1);
+  uint8x8x2_t both = vzip_u8(low, vadd_u8(low, vdup_n_u8(1)));
+  return vreinterpretq_s16_u8(
+      vqtbl1q_u8(vld1q_u8(from), vcombine_u8(both.val[0], both.val[1])));
+}
+
+static inline void put_fours(uint16_t* shorts, const int16_t* fours,
+                             uint64_t places) {
+  vst1q_u16(shorts, vreinterpretq_u16_s16(shorts_at(fours, places)));
+}
+
+static inline void put_eights(uint16_t* shorts, int32_t* numbers,
+                              const int16_t* fours, const int16_t* before,
+                              uint64_t places) {
+  int16x8_t low = shorts_at(fours, places), high = shorts_at(before, places);
+  uint16x8_t more = vcgtq_s16(high, vdupq_n_s16(0));
+  vst1q_u16(shorts,
+            vorrq_u16(vreinterpretq_u16_s16(low), vshrq_n_u16(more, 1)));
+  vst1q_s32(numbers, vmlal_n_s16(vmovl_s16(vget_low_s16(low)),
+                                 vget_low_s16(high), 10000));
+  vst1q_s32(numbers + 4, vmlal_n_s16(vmovl_s16(vget_high_s16(low)),
+                                     vget_high_s16(high), 10000));
+}
+
 static inline void put_wide(int64_t* out, const int32_t* from,
                             uint64_t places) {
   uint8_t at[8];
   memcpy(at, &places, sizeof at);
   for (int i = 0; i < 8; i++) out[i] = from[at[i]];
+}
+
+static inline void put_wide_fours(int64_t* out, const uint16_t* from,
+                                  uint64_t places) {
+  int16x8_t some = shorts_at(from, places);
+  int32x4_t low = vmovl_s16(vget_low_s16(some));
+  int32x4_t high = vmovl_s16(vget_high_s16(some));
+  vst1q_s64(out, vmovl_s32(vget_low_s32(low)));
+  vst1q_s64(out + 2, vmovl_s32(vget_high_s32(low)));
+  vst1q_s64(out + 4, vmovl_s32(vget_low_s32(high)));
+  vst1q_s64(out + 6, vmovl_s32(vget_high_s32(high)));
 }
 
 /* The digit before each byte, or 0 where the run of digits has ended. */
@@ -81,19 +118,26 @@ static inline uint8x16_t take_pairs(const uint8_t* text, uint8x16_t* run) {
   return vmlaq_u8(ones, tens, vdupq_n_u8(10));
 }
 
-static inline void take_numbers(int16_t out[64], const uint8_t* text) {
+FNABI_INLINE void take_fours(int16_t fours[2][64], const uint8_t* text,
+                             int longest) {
   for (int i = 0; i < 64; i += 16) {
     uint8x16_t run = vdupq_n_u8(0xFF);
-    uint8x16_t ones = take_pairs(text + i, &run);
-    uint8x16_t hundreds = take_pairs(text + i - 2, &run);
-    uint8x16_t minus = vceqq_u8(vld1q_u8(text + i - 2), vdupq_n_u8('-'));
-    for (int k = 0; k < 2; k++) {
-      uint8x8_t low = k == 0 ? vget_low_u8(ones) : vget_high_u8(ones);
-      uint8x8_t high = k == 0 ? vget_low_u8(hundreds) : vget_high_u8(hundreds);
-      uint8x8_t sign = k == 0 ? vget_low_u8(minus) : vget_high_u8(minus);
-      uint16x8_t sum = vmlal_u8(vmovl_u8(low), high, vdup_n_u8(100));
-      int16x8_t signs = vmovl_s8(vreinterpret_s8_u8(sign));
-      vst1q_s16(out + i + 8 * k, vorrq_s16(vreinterpretq_s16_u16(sum), signs));
+    for (int k = 0; k < longest / 4; k++) {
+      const uint8_t* at = text + i - 4 * k;
+      uint8x16_t ones = take_pairs(at, &run);
+      uint8x16_t hundreds = take_pairs(at - 2, &run);
+      uint8x16_t minus = vceqq_u8(vld1q_u8(at - 2), vdupq_n_u8('-'));
+      if (k != 0) minus = vdupq_n_u8(0);
+      for (int j = 0; j < 2; j++) {
+        uint8x8_t low = j == 0 ? vget_low_u8(ones) : vget_high_u8(ones);
+        uint8x8_t high =
+            j == 0 ? vget_low_u8(hundreds) : vget_high_u8(hundreds);
+        uint8x8_t sign = j == 0 ? vget_low_u8(minus) : vget_high_u8(minus);
+        uint16x8_t sum = vmlal_u8(vmovl_u8(low), high, vdup_n_u8(100));
+        int16x8_t signs = vmovl_s8(vreinterpret_s8_u8(sign));
+        vst1q_s16(fours[k] + i + 8 * j,
+                  vorrq_s16(vreinterpretq_s16_u16(sum), signs));
+      }
     }
   }
 }

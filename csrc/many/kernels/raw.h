@@ -44,8 +44,6 @@ static int64_t sort_raw(const fnabi_block* b, side_tokens sides[2],
     bad |= ~(values | others | dims | dtypes) |
            (dtypes & ~shifted(taking, last_taking)) |
            (dims & shifted(bare, last_bare));
-    bad |= ((values | inputs | results) ^ equal(load(b->marks + 64 * i), '!')) &
-           ~(ends | none);
     last_taking = taking;
     last_scalars = scalars;
     last_bare = bare;
@@ -68,53 +66,26 @@ static int64_t sort_raw(const fnabi_block* b, side_tokens sides[2],
   return bad == 0 ? (int64_t)between : -1;
 }
 
-/* Checks that every value ends where the next one starts, and that every dtype
- * is a scalar type without leading zeros. */
-static bool check_raw(fnabi_block* b, const raw_tokens* t) {
-  size_t words = words_of(b->tokens);
-  uint32_t bad = 0;
-  size_t count = locate(t->starts, words, b->list);
-  for (size_t j = 0; j + 1 < count; j++) {
-    size_t k = b->list[j], next = b->list[j + 1];
-    uint32_t value = t->values[k / 64] >> k % 64 & 1;
-    bad |= (0 - value) & (stop_of(b, k) ^ b->places[next]);
-  }
-  count = locate(t->dtypes, words, b->list);
-  for (size_t j = 0; j < count; j++) {
-    size_t k = b->list[j];
-    uint32_t number = (uint32_t)b->numbers[k],
-             size = (uint32_t)(b->places[k + 1] - b->places[k]);
-    bad |= (uint32_t)(number >= FNABI_SCALAR_TYPE_COUNT) |
-           (size - 2 - (number > 9));
-  }
-  return bad == 0;
-}
-
 static bool decode_raw(fnabi_block* b, fnabi_side_columns sides[2],
                        int32_t* const offsets[2]) {
   if (!find_tokens(b, false)) return false;
   side_tokens tokens[2];
   raw_tokens t;
   int64_t between = sort_raw(b, tokens, &t);
-  if (between < 0 || !check_raw(b, &t) ||
+  size_t words = words_of(b->tokens);
+  if (between < 0 || !values_end(b, t.values, t.starts, words) ||
+      !dtypes_fit(b, t.dtypes, words) ||
       !close_rows(b, tokens, (size_t)between, sides, offsets))
     return false;
-  size_t words = words_of(b->tokens);
   for (int i = 0; i < 2; i++) {
     fnabi_side_columns* out = &sides[i];
     const uint64_t* nodes = tokens[i].nodes;
     size_t n = out->nodes, m = out->dim_count;
-    uint16_t before[FNABI_BLOCK_WORDS];
     pick8((uint8_t*)out->kinds + n, b->tags, raw_kinds, nodes, words);
     pick_dtypes((uint8_t*)out->dtypes + n, b, raw_dtypes, t.typed, nodes,
                 words);
-    out->dim_count += pick64(out->dims + m, b->numbers, t.dims[i], words);
-    size_t count = locate(nodes, words, b->list);
-    count_before(t.dims[i], words, before);
-    for (size_t j = 0; j < count; j++)
-      out->shape_offsets[n + j] =
-          (int32_t)(m + rank(t.dims[i], before, b->list[j]));
-    out->nodes = n + count;
+    out->dim_count += pick64(out->dims + m, b, t.dims[i], words);
+    out->nodes += put_ranks(out->shape_offsets + n, m, t.dims[i], nodes, words);
     out->shape_offsets[out->nodes] = (int32_t)out->dim_count;
   }
   return true;

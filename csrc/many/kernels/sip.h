@@ -2,13 +2,44 @@
  * what tokens.h requires, and these. abi/sip.c has the grammar.
  *
  *   deep_of(chunk)      bits of the bytes that are 0x80 or more
- *   pick32(out, from, kept, other, marks, words)
- *                       writes the elements whose bits are set in `marks`;
- *                       `other` instead of those whose bits are not in `kept`
  *   put_depths(out, opens, closes, depth)
  *                       writes 64 depths: the first is `depth`, each next one
  *                       more by 1 for a bit in `opens` and less by the byte in
- *                       `closes`; returns the one after the last */
+ *                       `closes`; returns the one after the last
+ *
+ * At most every second bit of the `marks` of these two is set:
+ *
+ *   pick16(out, from, kept, marks, words)
+ *                       writes the elements whose bits are set in `marks`; -1
+ *                       instead of those whose bits are not in `kept`; returns
+ *                       their number
+ *   put_ends(out, end, from, kept, marks, words)
+ *                       writes, for each bit in `marks`, the end of a name after
+ *                       the previous one, the first after `end`: a name's length
+ *                       is one less than its element if its bit is in `kept`,
+ *                       and 0 otherwise
+ *
+ * Keys of one depth are next to each other for these, and the first key of a
+ * structure is marked, because it need not be greater than the key before:
+ *
+ *   put_keys(keys, from, firsts)
+ *                       writes 64 elements, 0x8000 added to those whose bits are
+ *                       set
+ *   put_level(out, keys, word)
+ *                       writes those of 64 keys whose bits are set; returns
+ *                       their number
+ *   level_ascends(level, count)
+ *                       whether every key that is not marked is greater than the
+ *                       one before
+ *   put_name_depths(out, depths, firsts, word)
+ *                       writes those of 64 bytes whose bits are set in `word`,
+ *                       0x80 added for the bits in `firsts`
+ *   put_name_level(orders, depths, block, depth)
+ *                       writes the orders of the names of a depth, and their
+ *                       depths with the marks; returns their number
+ *   name_level_ascends(orders, depths, count)
+ *                       whether every order whose depth is not marked is greater
+ *                       than the one before */
 #ifndef FNABI_KERNELS_SIP_H
 #define FNABI_KERNELS_SIP_H
 
@@ -65,6 +96,7 @@ typedef struct sip_tokens {
   bits positions, names; /* keys: `k` and `K` */
   bits keyed, named;     /* nodes with a key, with a name */
   bits before[2]; /* followed by a node of that side: its key, or the head */
+  bits firsts;    /* keys that follow the structure that they are in */
 } sip_tokens;
 
 /* Sorts tokens by their tags and checks which may follow which. Returns the
@@ -87,9 +119,6 @@ static int64_t sort_sip(const fnabi_block* b, side_tokens sides[2],
     t->keyed[i] = shifted(keys, last_keys);
     t->named[i] = shifted(names, last_names);
     bad |= t->keyed[i] ^ (nodes & ~shifted(heads, last_heads));
-    bad |=
-        ((names | structures | heads) ^ equal(load(b->marks + 64 * i), '!')) &
-        ~(ends | none);
     last_keys = keys;
     last_names = names;
     last_heads = heads;
@@ -129,21 +158,21 @@ static bool names_ascend(const fnabi_block* b, size_t first, size_t second) {
  * structure's end. That must be just before a key, or at the end of a side,
  * where all are closed. */
 static bool find_depths(fnabi_block* b, const side_tokens sides[2],
-                        const sip_tokens* t) {
+                        sip_tokens* t) {
   size_t words = words_of(b->tokens);
   memset(b->closing, 0, b->size + FNABI_BLOCK_PAD);
   size_t count = locate(t->structures, words, b->list);
   for (size_t j = 0; j < count; j++) {
-    uint32_t stop = stop_of(b, b->list[j]);
+    uint32_t stop = fnabi_stop_of(b, b->list[j]);
     b->closing[stop <= b->size ? stop : b->size + 1]++;
   }
-  uint8_t* closes = b->marks; /* by token */
+  uint8_t* closes = b->closes;
   count = 0;
   for (size_t i = 0; i < words_of(b->size); i++)
     count += put_bytes(closes + count, b->closing + 64 * i, b->in_tags[i]);
   memset(closes + count, 0, FNABI_BLOCK_PAD);
   uint8_t depth = 0;
-  uint64_t bad = 0;
+  uint64_t bad = 0, last = 0;
   for (size_t i = 0; i < words; i++) {
     depth = put_depths(b->depths + 64 * i, t->structures[i],
                        closes + 64 * i + 1, depth);
@@ -153,57 +182,74 @@ static bool find_depths(fnabi_block* b, const side_tokens sides[2],
     uint64_t roots = t->nodes[i] & ~t->keyed[i];
     bad |= (heads | roots) & ~outside;
     bad |= (t->keyed[i] & outside) | deep_of(depths);
-    bad |= t->nodes[i] & ~equal(load(closes + 64 * i), 0);
+    uint64_t open = equal(load(closes + 64 * i), 0);
+    bad |= t->nodes[i] & ~open;
+    t->firsts[i] = (t->positions[i] | t->names[i]) & open &
+                   shifted(t->structures[i], last);
+    last = t->structures[i];
   }
   return bad == 0 && depth == 0;
 }
 
-/* Checks that dicts have names as keys and sequences positions. A key belongs to
- * the last structure before it that is one level up. An addition finds that for
- * all keys of a depth: its carry runs from each dict to the next sequence. */
-static bool check_keys(const fnabi_block* b, const sip_tokens* t) {
-  size_t words = words_of(b->tokens);
+/* Checks that the names of every dict ascend. */
+FNABI_COLD bool order_names(const fnabi_block* b) {
+  uint16_t last[FNABI_DEPTH_MAX + 2]; /* by depth */
+  for (size_t j = 0; j < b->names; j++) {
+    size_t depth = b->name_depths[j] & 0x7F;
+    if ((b->name_depths[j] & 0x80) == 0 && !names_ascend(b, last[depth], j))
+      return false;
+    last[depth] = (uint16_t)j;
+  }
+  return true;
+}
+
+/* Checks that dicts have names as keys and sequences positions, and that the
+ * keys of every structure ascend, a depth at a time: there, the keys of a
+ * structure are next to each other, whatever nests between them in the text. A
+ * key belongs to the last structure before it that is one level up. An addition
+ * finds that for all keys of a depth: its carry runs from each dict to the next
+ * sequence. */
+static bool check_keys(fnabi_block* b, const sip_tokens* t) {
+  size_t words = words_of(b->tokens), names = 0;
+  uint16_t* keys = b->list;
+  for (size_t i = 0; i < words; i++) {
+    put_keys(keys + 64 * i, b->shorts + 64 * i, t->firsts[i]);
+    put_name_depths(b->name_depths + names, b->depths + 64 * i, t->firsts[i],
+                    t->names[i]);
+    names += count_bits(t->names[i]);
+  }
+  memset(b->name_depths + names, 0, 64);
+  b->level[0] = 0;
+  b->level_orders[0] = 0;
   uint64_t bad = 0, some = 1;
+  bool tied = false;
   for (char depth = 0; some != 0; depth++) {
-    uint64_t carry = 0;
+    uint64_t carry = 0, named = 0;
+    size_t count = 0;
     some = 0;
     for (size_t i = 0; i < words; i++) {
       chunk depths = load(b->depths + 64 * i);
       uint64_t opening = t->structures[i] & equal(depths, depth);
-      uint64_t children = t->keyed[i] & equal(depths, (char)(depth + 1));
+      uint64_t inside = equal(depths, (char)(depth + 1));
       uint64_t dicts = opening & t->dicts[i];
       uint64_t others = ~(opening & ~dicts);
       uint64_t sum = others + dicts, more = sum + carry;
       uint64_t in_dict = others ^ dicts ^ more;
       carry = (sum < others) | (more < sum);
-      bad |= children & (in_dict ^ t->named[i]);
+      bad |= t->keyed[i] & inside & (in_dict ^ t->named[i]);
       some |= opening;
+      named |= t->names[i] & inside;
+      count += put_level(b->level + 1 + count, keys + 64 * i,
+                         t->positions[i] & inside);
     }
+    bad |= !level_ascends(b->level + 1, count);
+    if (named == 0) continue;
+    count = put_name_level(b->level_orders + 1, b->level_depths, b,
+                           (char)(depth + 1));
+    /* eight bytes that are not less may be the start of longer names */
+    tied |= !name_level_ascends(b->level_orders + 1, b->level_depths, count);
   }
-  return bad == 0;
-}
-
-/* Checks that the keys of every structure ascend. */
-static bool order_keys(fnabi_block* b, const sip_tokens* t) {
-  uint64_t last[FNABI_DEPTH_MAX + 2]; /* by depth */
-  uint16_t last_name[FNABI_DEPTH_MAX + 2];
-  size_t count = locate(t->nodes, words_of(b->tokens), b->list), name = 0;
-  last[0] = 0;
-  for (size_t j = 0; j < count; j++) {
-    size_t k = b->list[j], depth = b->depths[k];
-    uint64_t named = 0 - (uint64_t)(b->tags[k - 1] == 'K');
-    uint64_t number = (uint64_t)(uint32_t)b->numbers[k - 1] + 1;
-    uint64_t order = (b->name_orders[name] & named) | (number & ~named);
-    last[depth + 1] = 0;
-    if (order <= last[depth] &&
-        (order < last[depth] || order == 0 || named == 0 ||
-         !names_ascend(b, last_name[depth], name)))
-      return false;
-    last[depth] = depth != 0 ? order : 0;
-    last_name[depth] = (uint16_t)name;
-    name -= named;
-  }
-  return true;
+  return bad == 0 && (!tied || order_names(b));
 }
 
 /* Checks that every structure ends inside the structure that it is in, and
@@ -213,26 +259,25 @@ static bool check_structures(fnabi_block* b, const sip_tokens* t) {
   size_t count = locate(t->structures, words_of(b->tokens), b->list);
   for (size_t j = 0; j < count; j++) {
     size_t k = b->list[j], depth = b->depths[k];
-    uint32_t stop = stop_of(b, k);
-    stops[0] = stop_of(b, k - 1); /* if it is a root */
+    uint32_t stop = fnabi_stop_of(b, k);
+    stops[0] = fnabi_stop_of(b, k - 1); /* if it is a root */
     bad |= (uint32_t)(stop > stops[depth]);
     stops[depth + 1] = stop;
   }
   return bad == 0;
 }
 
-static void put_names(fnabi_block* b, const sip_tokens* t,
-                      fnabi_side_columns sides[2]) {
+static void put_names(const fnabi_block* b, fnabi_side_columns sides[2]) {
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD;
-  size_t count = locate(t->names, words_of(b->tokens), b->list);
-  for (size_t j = 0; j < count; j++) {
-    size_t k = b->list[j], size = b->name_sizes[j];
-    fnabi_side_columns* out = &sides[~(t->before[0][k / 64] >> k % 64) & 1];
-    /* most names are short, and a copy of a fixed size is no call */
-    memcpy(out->names + out->name_size, text + b->name_places[j], 16);
-    if (size > 16)
-      memcpy(out->names + out->name_size, text + b->name_places[j], size);
-    out->name_size += size;
+  uint64_t inside = 0;
+  for (size_t i = 0; i < words_of(b->size); i++) {
+    chunk c = load(text + 64 * i);
+    uint64_t heads = (equal(c, 'I') | equal(c, 'R')) & b->in_tags[i];
+    uint64_t input = alternate(heads, &inside);
+    for (int k = 0; k < 2; k++)
+      sides[k].name_size +=
+          put_bytes(sides[k].names + sides[k].name_size, text + 64 * i,
+                    b->in_names[i] & (k == 0 ? input : ~input));
   }
 }
 
@@ -243,28 +288,22 @@ static bool decode_sip(fnabi_block* b, fnabi_side_columns sides[2],
   sip_tokens t;
   int64_t between = sort_sip(b, tokens, &t);
   if (between < 0 || !find_depths(b, tokens, &t) || !check_keys(b, &t) ||
-      !order_keys(b, &t) || !check_structures(b, &t) ||
+      !check_structures(b, &t) ||
       !close_rows(b, tokens, (size_t)between, sides, offsets))
     return false;
   size_t words = words_of(b->tokens);
   for (int i = 0; i < 2; i++) {
     fnabi_side_columns* out = &sides[i];
     const uint64_t* nodes = tokens[i].nodes;
-    size_t n = out->nodes, end = out->name_size;
+    size_t n = out->nodes;
     pick8((uint8_t*)out->kinds + n, b->tags, sip_kinds, nodes, words);
     pick8(out->depths + n, b->depths, NULL, nodes, words);
-    out->nodes +=
-        pick32(out->indexes + n, b->numbers, t.leaves, -1, nodes, words);
-    pick32(out->positions + n, b->numbers, t.positions, -1, t.before[i], words);
-    /* the lengths of names, which count the mark, become offsets */
-    pick32(out->name_offsets + n + 1, b->numbers, t.names, 1, t.before[i],
-           words);
-    for (; n < out->nodes; n++) {
-      end += (size_t)out->name_offsets[n + 1] - 1;
-      out->name_offsets[n + 1] = (int32_t)end;
-    }
+    out->nodes += pick16(out->indexes + n, b->shorts, t.leaves, nodes, words);
+    pick16(out->positions + n, b->shorts, t.positions, t.before[i], words);
+    put_ends(out->name_offsets + n + 1, out->name_size, b->shorts, t.names,
+             t.before[i], words);
   }
-  put_names(b, &t, sides);
+  put_names(b, sides);
   return true;
 }
 

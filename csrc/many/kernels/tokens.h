@@ -17,8 +17,8 @@
  *   put_numbers(block, n, i, word, longest)
  *                          the numbers that end before the bytes of chunk i
  *                          whose bits are set, as those of the tokens from n
- *                          on, and these bytes as their marks; a number has at
- *                          most `longest` digits, 4 or 8, or is "-1"
+ *                          on; a number has at most `longest` digits, 4 or 8,
+ *                          or is "-1". If that is 4, it writes no int32
  *   put_places(out, base, word)
  *                          the indexes of the bits, each plus `base`
  *   put_bytes(out, from, word)
@@ -29,8 +29,20 @@
  *   pick_dtypes(out, block, table, typed, marks, words)
  *                          the table's entries for the tags whose bits are
  *                          set; for typed ones the number of the next token
- *   pick64(out, from, marks, words)
- *                          the numbers whose bits are set */
+ *   pick64(out, block, marks, words)
+ *                          the numbers whose bits are set
+ *   put_ranks(out, first, dims, nodes, words)
+ *                          for each bit in `nodes`, `first` and the number of
+ *                          bits in `dims` before it
+ *
+ * These check all tokens whose bits are set:
+ *
+ *   values_end(block, values, starts, words)
+ *                          whether each of `values` ends where the next of
+ *                          `starts` is
+ *   dtypes_fit(block, dtypes, words)
+ *                          whether each is a scalar type without leading zeros
+ */
 #ifndef FNABI_KERNELS_TOKENS_H
 #define FNABI_KERNELS_TOKENS_H
 
@@ -74,18 +86,27 @@ static inline uint32_t rank(const uint64_t* marks, const uint16_t* before,
 
 /* ------------------------------------------------------------------- tokens */
 
+/* Widens the numbers of the tokens before n, none of which is long. */
+FNABI_COLD void widen_numbers(fnabi_block* b, size_t n) {
+  for (size_t k = 0; k < n; k++) b->numbers[k] = (int16_t)b->shorts[k];
+  b->has_numbers = true;
+}
+
 /* What the bytes of a chunk are: bits. */
 typedef struct byte_kinds {
-  uint64_t tag, digit, bang, dash, one, d, between, name;
+  uint64_t tag, digit, bang, dash, one, d, between, name, span;
 } byte_kinds;
 
 /* Finds the tokens and checks which bytes follow which: a digit or "-1" follows
- * a tag; a digit, '!' or tag follows a digit; a tag or name follows '!'. Numbers
- * have at most eight digits; "-1", which only follows `d`, is -1. */
-static bool find_tokens(fnabi_block* b, bool named) {
+ * a tag; a digit, '!' or tag follows a digit; a tag or name follows '!'. A '!'
+ * follows the numbers that are lengths of spans, and no others. Numbers have at
+ * most eight digits, or four in texts with names; "-1", which only follows `d`,
+ * is -1. */
+FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD;
   size_t tokens = 0, numbers = 0;
-  uint64_t bad = 0;
+  uint64_t carry = 0;
+  b->has_numbers = false;
   byte_kinds now, last = {0};
 #define BEFORE(kind, n) (now.kind << (n) | last.kind >> (64 - (n)))
   for (size_t i = 0; i < words_of(b->size); i++) {
@@ -108,29 +129,36 @@ static bool find_tokens(fnabi_block* b, bool named) {
         (now.dash & ~BEFORE(d, 1)) | (now.digit & BEFORE(one, 1)) |
         ~(now.tag | now.digit | now.bang | now.dash | now.name);
     if (!named) wrong |= now.one & ~equal(c, '1');
+    /* An addition moves the bit after the tag of a span through the digits, to
+     * where the '!' must be. */
+    uint64_t bare =
+        named ? equal(c, 'k') | equal(c, '_') : now.d | equal(c, 't');
+    now.span = now.tag & ~(bare | now.between);
+    uint64_t sum = now.digit + BEFORE(span, 1), more = sum + carry;
+    carry = (sum < now.digit) | (more < sum);
+    wrong |= (more & ~now.digit) ^ now.bang;
     uint64_t ends = (digit1 & ~now.digit) | between1;
     uint64_t digit4 =
         digit1 & BEFORE(digit, 2) & BEFORE(digit, 3) & BEFORE(digit, 4);
     uint64_t digit5 = digit4 & BEFORE(digit, 5);
     uint64_t digit9 = digit5 & BEFORE(digit, 6) & BEFORE(digit, 7) &
                       BEFORE(digit, 8) & BEFORE(digit, 9);
-    bad |=
-        (wrong | digit9) & (i < b->size / 64 ? ~UINT64_C(0) : up_to(b->size));
-    numbers += put_numbers(b, numbers, i, ends, (ends & digit5) != 0 ? 8 : 4);
+    wrong |= named ? digit5 : digit9;
+    if ((wrong & (i < b->size / 64 ? ~UINT64_C(0) : up_to(b->size))) != 0)
+      return false;
+    if (!named && !b->has_numbers && (ends & digit5) != 0)
+      widen_numbers(b, numbers);
+    /* both calls are inlined, with a constant length */
+    numbers += !named && b->has_numbers ? put_numbers(b, numbers, i, ends, 8)
+                                        : put_numbers(b, numbers, i, ends, 4);
     tokens += put_tags(b, tokens, i, now.tag);
     b->in_tags[i] = now.tag;
     last = now;
   }
 #undef BEFORE
-  if (bad != 0) return false;
   b->tokens = tokens - 1; /* without the one after the texts */
   memset(b->tags + tokens, 0, FNABI_BLOCK_PAD);
   return true;
-}
-
-/* The offset where the span ends whose tag is a token. */
-static inline uint32_t stop_of(const fnabi_block* b, size_t k) {
-  return (uint32_t)b->places[k + 1] - 1 + (uint32_t)b->numbers[k];
 }
 
 /* --------------------------------------------------------------------- rows */
@@ -172,7 +200,8 @@ static bool close_rows(fnabi_block* b, const side_tokens tokens[2],
     size_t i = inputs[row], r = results[row], next = inputs[row + 1];
     used += (size_t)(b->ends[row] - b->begins[row]);
     bad |= (uint32_t)(b->places[i] ^ b->begins[row]) |
-           (stop_of(b, i) ^ b->places[r]) | (stop_of(b, r) ^ b->ends[row]);
+           (fnabi_stop_of(b, i) ^ b->places[r]) |
+           (fnabi_stop_of(b, r) ^ b->ends[row]);
     offsets[0][row] =
         (int32_t)(sides[0].nodes + rank(tokens[0].nodes, before[0], r));
     offsets[1][row] =
