@@ -223,6 +223,7 @@ def test_a_catalog_reads_what_is_new(hub: Hub) -> None:
         assert hub.seen["file"] <= 3
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_guide(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

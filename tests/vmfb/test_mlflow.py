@@ -165,6 +165,7 @@ def test_a_catalog_reads_what_is_new(server: Tracking) -> None:
         assert catalog.sql("SELECT file FROM files").fetchall() == [(f"{root}/new.vmfb",)]
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_guide(
     server: Tracking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

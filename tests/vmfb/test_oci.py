@@ -602,6 +602,7 @@ def test_the_hub_of_docker() -> None:
 # ---------------------------------------------------------------------------- catalogs and commands
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_guide(
     front: Front, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
