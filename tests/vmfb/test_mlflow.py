@@ -298,6 +298,14 @@ def test_a_server_that_fetches_files(fake: Fake, monkeypatch: pytest.MonkeyPatch
         _ = segment.data
 
 
+def test_a_server_that_says_no_size(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor any version; the listing has the size."""
+    monkeypatch.setattr(_remote, "_HEAD", 100)
+    fake.streams = True
+    url = f"runs:/{fake.run({'m.vmfb': MIXED})}/m.vmfb"
+    assert contents(vmfb.open(url)) == contents(vmfb.open(MIXED))
+
+
 def test_a_file_that_changes(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_remote, "_HEAD", 100)
     run = fake.run({"m.vmfb": MIXED})
