@@ -450,3 +450,9 @@ def test_certificates(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _mlflow._encryption() == {"ssl": False}
     url = f"runs:/{fake.run({'m.vmfb': MODULE})}/m.vmfb"
     assert len(vmfb.open(url).exports) == 9
+    monkeypatch.delenv("MLFLOW_TRACKING_INSECURE_TLS")
+    path = pytest.importorskip("certifi").where()
+    monkeypatch.setenv("MLFLOW_TRACKING_SERVER_CERT_PATH", path)
+    (context,) = _mlflow._encryption().values()
+    assert context.cert_store_stats()["x509_ca"] > 0
+    assert _mlflow._encryption()["ssl"] is context  # one file system for all URLs
