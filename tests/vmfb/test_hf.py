@@ -90,6 +90,11 @@ def test_revisions_datasets_and_folders(hub: Hub, tmp_path: Path) -> None:
         assert contents(opened) == contents(vmfb.open(MODULE))
 
 
+def test_a_repository_is_no_file(hub: Hub) -> None:
+    with pytest.raises(IsADirectoryError):
+        vmfb.open(URL, storage_options=hub.options)
+
+
 def test_a_large_module_costs_few_requests(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     path = hub.repositories["models", "org/models", "main"] / "large.vmfb"
     shutil.copy(MODULE, path)
@@ -223,6 +228,14 @@ def test_a_catalog_reads_what_is_new(hub: Hub) -> None:
         assert hub.seen["file"] <= 3
 
 
+def test_a_bucket_is_read_by_the_package() -> None:
+    """It has no revisions, and other addresses."""
+    names = ("org/models", "buckets/org/models")
+    stores = (_remote.open_store(f"hf://{name}/m.vmfb", None, "test", {}) for name in names)
+    assert [type(each).__name__ for each in stores] == ["HfStore", "Store"]
+
+
+@pytest.mark.slow
 def test_the_commands_of_the_guide(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -165,6 +165,7 @@ def test_a_catalog_reads_what_is_new(server: Tracking) -> None:
         assert catalog.sql("SELECT file FROM files").fetchall() == [(f"{root}/new.vmfb",)]
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_guide(
     server: Tracking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,6 +296,14 @@ def test_a_server_that_fetches_files(fake: Fake, monkeypatch: pytest.MonkeyPatch
     segment = next(each for each in module.rodata if each.external)
     with pytest.raises(FormatError, match="changed"):
         _ = segment.data
+
+
+def test_a_server_that_says_no_size(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor any version; the listing has the size."""
+    monkeypatch.setattr(_remote, "_HEAD", 100)
+    fake.streams = True
+    url = f"runs:/{fake.run({'m.vmfb': MIXED})}/m.vmfb"
+    assert contents(vmfb.open(url)) == contents(vmfb.open(MIXED))
 
 
 def test_a_file_that_changes(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -441,3 +450,9 @@ def test_certificates(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _mlflow._encryption() == {"ssl": False}
     url = f"runs:/{fake.run({'m.vmfb': MODULE})}/m.vmfb"
     assert len(vmfb.open(url).exports) == 9
+    monkeypatch.delenv("MLFLOW_TRACKING_INSECURE_TLS")
+    path = pytest.importorskip("certifi").where()
+    monkeypatch.setenv("MLFLOW_TRACKING_SERVER_CERT_PATH", path)
+    (context,) = _mlflow._encryption().values()
+    assert context.cert_store_stats()["x509_ca"] > 0
+    assert _mlflow._encryption()["ssl"] is context  # one file system for all URLs

@@ -37,7 +37,7 @@ from support.registry import (
 pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
 
-from fnabi.vmfb import _http, _oci, _remote
+from fnabi.vmfb import _docker, _http, _oci, _remote
 
 MODULE = DATA / "vmfb" / "scalars.vmfb"
 MIXED = DATA / "vmfb" / "rodata_mixed.vmfb"
@@ -586,7 +586,14 @@ def test_wrong_options() -> None:
         vmfb.open("oci://bucket@namespace/m.vmfb")
 
 
-def test_the_hub_of_docker() -> None:
+def test_the_hub_of_docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its API is on another host than its name says, and its users are kept under a third."""
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    user = {"username": USER, "password": PASSWORD}
+    kept = {"auths": {"https://index.docker.io/v1/": user}}
+    (tmp_path / "config.json").write_text(json.dumps(kept))
+    assert _docker.user_of("https://registry-1.docker.io/v2/a/models") == (USER, PASSWORD)
+    assert _docker.user_of("https://ghcr.io/v2/a/models") == ("", "")
     for url, api in {
         "oci://docker.io/models:1": "https://registry-1.docker.io/v2/library/models",
         "oci://docker.io/a/models:1": "https://registry-1.docker.io/v2/a/models",
@@ -602,6 +609,7 @@ def test_the_hub_of_docker() -> None:
 # ---------------------------------------------------------------------------- catalogs and commands
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_guide(
     front: Front, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from fnabi.vmfb._store import Version, reason, version_of
 
 
 class HfStore(HttpStore):
-    """Repositories of models and datasets, and buckets."""
+    """Repositories of models and datasets."""
 
     def __init__(self, fs: Any, path: str, options: Options) -> None:
         super().__init__(fs, path, options, import_module("fsspec").filesystem("https"))
@@ -33,8 +33,6 @@ class HfStore(HttpStore):
     async def address(self, path: str) -> str:
         """Return the URL of a file, which may ask once whether there is such a repository."""
         at = await self.call("resolve_path", path)
-        if not hasattr(at, "repo_id"):  # of a bucket
-            return str(await self.call("url", path))
         if not at.path_in_repo:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         hub = import_module("huggingface_hub")

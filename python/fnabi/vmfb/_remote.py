@@ -105,7 +105,7 @@ def _store_of(url: str, options: dict[str, Any], roots: dict[str, str]) -> Store
         from fnabi.vmfb._page import PageStore
 
         return PageStore(fs, path, options)
-    if "hf" in protocols:
+    if "hf" in protocols and not path.startswith("buckets/"):
         from fnabi.vmfb._hf import HfStore
 
         return HfStore(fs, path, options)
