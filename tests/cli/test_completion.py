@@ -279,7 +279,7 @@ def test_zsh_loads_the_script_from_a_file(folder: Path) -> None:
 def test_every_argument_has_a_kind() -> None:
     """Each argument is a file, has choices, or is known to be neither."""
     texts = {"NAME", "FUNCTION", "PATTERN", "GLOB", "N", "N|P%", "BYTES", "PREFIX", "ARG", "WORD"}
-    texts |= {"RELEASE", "TIME"}
+    texts |= {"RELEASE", "TIME", "PART=NAME"}
     for verb in VERBS:
         for action in parser_of(verb)._actions:
             kind = action.metavar

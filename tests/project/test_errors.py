@@ -99,7 +99,7 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
         lambda x: fnabi.Catalog(None).find(x),
         lambda x: fnabi.Catalog(None).find(function=x),
         lambda x: fnabi.Catalog(None).sql(x),
-        lambda x: fnabi.Catalog(None).check_calls(x),
+        lambda x: new_catalog().check_calls(x),
         lambda x: fnabi.Catalog(None).check_calls(batch(), baseline=x or 3),
         lambda x: fnabi.Catalog(None).check_calls(batch(), columns=x or 3),
         lambda x: fnabi.Catalog(None).check_calls(batch(), columns={"model": x}),
@@ -339,6 +339,12 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
 """Calls with an argument that is of none of the types that the function accepts."""
 
 
+def new_catalog() -> fnabi.Catalog:
+    for name in ("duckdb", "pyarrow"):
+        pytest.importorskip(name)
+    return fnabi.Catalog(None)
+
+
 def connection() -> Any:
     return pytest.importorskip("duckdb").connect()
 
@@ -468,7 +474,7 @@ MISSING_KEY: dict[str, Callable[[], object]] = {
 
 MISSING_FILE: dict[str, Callable[[], object]] = {
     "Catalog": lambda: fnabi.Catalog(MISSING).sql("select 1"),
-    "Catalog.check_calls": lambda: fnabi.Catalog(None).check_calls(MISSING),
+    "Catalog.check_calls": lambda: new_catalog().check_calls(MISSING),
     "Module.load": lambda: fnabi.Module.load(MISSING),
     "catalog_diff.compare_catalogs": lambda: list(catalog_diff.compare_catalogs(MISSING, MISSING)),
     "client.Client": lambda: client.Client(MISSING),

@@ -136,7 +136,8 @@ assert os.listdir(folder) == []
 @pytest.mark.parametrize("kind", damage.KINDS)
 def test_reading_runs_no_code(kind: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Every input that is tried was read before, so that nothing is imported any more."""
-    for name in {"table": ("pyarrow",), "catalog": ("duckdb", "pyarrow")}.get(kind, ()):
+    needs = {"table": ["pyarrow"], "catalog": ["duckdb", "pyarrow"], "calls": ["duckdb", "pyarrow"]}
+    for name in needs.get(kind, ()):
         pytest.importorskip(name)
     folder = tmp_path_factory.mktemp("empty")
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -1,0 +1,117 @@
+"""The verb check-calls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fnabi.cli import main
+from support.paths import RELEASES
+
+pytest.importorskip("duckdb")
+pytest.importorskip("pyarrow")
+
+OLD, NEW, CALLS = (str(RELEASES / name) for name in ("1.0", "2.0", "calls.jsonl"))
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str, status: int) -> Any:
+    assert main(["check-calls", "--json", *words]) == status
+    return json.loads(capsys.readouterr().out)
+
+
+def write(path: Path, *rows: dict[str, Any]) -> str:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return str(path)
+
+
+def call(model: str, dims: list[int], dtype: str = "float32", **more: Any) -> dict[str, Any]:
+    return {"model": model, "function": "main", "shapes": [dims], "dtypes": [dtype]} | more
+
+
+def test_a_release_that_breaks_callers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-calls", f"--baseline={OLD}", NEW, CALLS]) == 1
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    first, reason, *_, last = printed.out.splitlines()
+    assert first.split() == ["broken", "4210", "rank:", "main(float32[4x6])"]
+    assert reason.strip() == "input 0: float32[4x6], expected i32[?x6]"
+    counts = "4635 broken, 0 unknown, 12 failing, 28120 ok"
+    assert last == f"incompatible: 32767 calls, 6 distinct: {counts}"
+
+
+def test_the_calls_of_the_release_before(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, OLD, CALLS, status=1)
+    assert found["schema"] == "fnabi.check-calls/1"
+    assert found["calls"] == {"broken": 12, "unknown": 0, "failing": 0, "ok": 32755}
+    (only,) = found["found"]
+    assert (only["model"], only["calls"]) == ("vision", 12)
+    assert answer(capsys, f"--baseline={OLD}", OLD, CALLS, status=0)["calls"]["failing"] == 12
+
+
+def test_the_most_frequent_calls_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "--limit=1", NEW, CALLS, status=1)["found"]
+    assert [each["calls"] for each in found] == [4210]
+    assert main(["check-calls", "--limit=1", NEW, CALLS]) == 1
+    assert "and 3 more; --limit shows them" in capsys.readouterr().out
+
+
+def test_a_table_of_what_is_not_accepted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "broken.jsonl"
+    assert main(["check-calls", f"--output={table}", f"--baseline={OLD}", NEW, CALLS]) == 1
+    capsys.readouterr()
+    rows = [json.loads(line) for line in table.read_text().splitlines()]
+    assert [row["count"] for row in rows] == [4210, 370, 55, 12]
+    assert [row["verdict"] for row in rows] == ["broken"] * 3 + ["failing"]
+
+
+def test_columns_and_files_of_other_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = call("rank", [4, 6])
+    row["name"] = row.pop("model")
+    calls = write(tmp_path / "calls.jsonl", row)
+    words = f"--baseline={OLD}", "--column=model=name", NEW, calls
+    assert answer(capsys, *words, status=1)["calls"]["broken"] == 1
+    found = answer(capsys, "--files={model}.vmfb", *words, status=1)
+    assert found["found"][0]["model"] == "rank"
+
+
+def test_rows_without_a_call_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    calls = write(tmp_path / "c.jsonl", call("rank", [4, 6]), call("rank", [4, 6], "floot"))
+    assert main(["check-calls", OLD, calls]) == 3
+    printed = capsys.readouterr()
+    assert printed.out.startswith("unreadable: 1 call, 1 distinct: ")
+    assert "row 2: dtypes[0]" in printed.err
+    assert "1 of 2 rows have no call" in printed.err
+
+
+def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-calls", "--progress=json", OLD, CALLS]) == 1
+    last = json.loads(capsys.readouterr().err.splitlines()[-1])
+    size = Path(CALLS).stat().st_size
+    assert (last["verb"], last["files"], last["bytes"]) == ("check-calls", 1, size)
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["--column=name"], "expected one of model, function, shapes, dtypes, count"),
+        (["--files=model.vmfb"], "{model}"),
+        (["--limit=0"], "--limit"),
+    ],
+)
+def test_wrong_usage(words: list[str], fault: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["check-calls", *words, OLD, CALLS])
+    assert caught.value.code == 2
+    assert fault in capsys.readouterr().err
+
+
+def test_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-calls", OLD, "missing.parquet"]) == 3
+    assert capsys.readouterr().err == "fnabi: missing.parquet: No such file or directory\n"
