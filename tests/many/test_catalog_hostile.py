@@ -71,7 +71,7 @@ VERBS = {
     "update": (["catalog", "update", "{}", str(RELEASES)], 1),
     "diff": (["diff", "--catalog", "{}", "{}"], 3),
     "html": (["inspect", "--html", "{}"], 1),
-    "check-calls": (["check-calls", "{}", str(RELEASES / "calls.jsonl")], 3),
+    "check-calls": (["check-calls", "--baseline={}", "{}", str(RELEASES / "calls.jsonl")], 3),
 }
 
 

@@ -8,7 +8,6 @@ child meets the faults from the moment at which the command starts, when Python 
 from __future__ import annotations
 
 import ctypes
-import gc
 import json
 import os
 import subprocess
@@ -105,7 +104,6 @@ def _serve() -> None:
         with suppress(ImportError):
             import_module(name)
     import_module("fnabi.cli._command")
-    gc.freeze = lambda: None  # DuckDB, imported before, would report all that is never freed
     from fnabi.cli import main
 
     for line in sys.stdin:

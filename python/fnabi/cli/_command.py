@@ -145,7 +145,7 @@ def _main(words: list[str], *, is_process: bool) -> int:
     from fnabi.cli._running import run
 
     work = module_of(verb).run
-    if is_process:
+    if is_process and "duckdb" not in sys.modules:  # which reports what is never freed
         gc.freeze()  # what was imported stays, and Python need not look through it at the end
     return run(verb, work, arguments)
 
