@@ -20,8 +20,9 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import fnabi
 from fnabi import pattern, vmfb
+from fnabi.many.catalog._history import next_time
 from fnabi.many.catalog._store import open_store
-from fnabi.many.catalog._write import add_functions, settle
+from fnabi.many.catalog._write import add_functions, finish
 from fnabi.types import Buffer, DType, Signature
 
 DATA = Path(__file__).parent.parent / "tests" / "data" / "vmfb"
@@ -99,7 +100,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory, table: Any) -> Path:
     store = open_store(path)
     connection = store.begin(fresh=True)
     add_functions(connection, table)
-    settle(connection)
+    finish(connection, next_time(None))
     store.commit(connection)
     return path
 
