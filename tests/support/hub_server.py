@@ -10,15 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from support.http_server import Handler, HttpServer, serving
 
 LARGE = 2048
 """The size in bytes from which on files are large, and on another host."""
@@ -35,41 +35,29 @@ _FILE = re.compile(r"/(datasets/)?(org/[\w.-]+)/resolve/([^/]+)/(.*)")
 _CACHE = re.compile(r"/api/resolve-cache/(models|datasets)/(org/[\w.-]+)/([^/]+)/(.*)")
 
 
-class Hub(ThreadingHTTPServer):
+class Hub(HttpServer):
     """Repositories, and the requests that were made.
 
     Attributes:
         repositories: The folder of each revision, by kind, name and revision.
         token: What private and gated repositories want.
         cdn: The host with large files.
-        seen: The number of requests by what they were for.
         authorized: The values of the header ``Authorization``, by what they were for.
         busy: What answers 429 so often.
         status: What is answered to each request for a file, if it is not 0.
         slow: Whether files take a while.
-        bytes: The number of bytes of files that were sent.
 
     """
 
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, kind: type[BaseHTTPRequestHandler], cdn: Hub | None) -> None:
-        super().__init__(("127.0.0.1", 0), kind)
+    def __init__(self, kind: type[Handler], cdn: Hub | None) -> None:
+        super().__init__(kind)
         self.repositories: dict[tuple[str, str, str], Path] = {}
         self.token = "hf_S3cr3tS3cr3tS3cr3t"
         self.cdn = cdn
-        self.seen: Counter[str] = Counter()
         self.authorized: dict[str, set[str | None]] = {}
         self.busy: Counter[str] = Counter()
         self.status = 0
         self.slow = False
-        self.bytes = 0
-        self.lock = threading.Lock()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
 
     @property
     def options(self) -> dict[str, Any]:
@@ -91,16 +79,8 @@ def serve_hub(root: Path) -> Iterator[Hub]:
     cdn = Hub(_Cdn, None)
     hub = Hub(_Handler, cdn)
     hub.repositories["models", "org/models", "main"] = root
-    threads = [threading.Thread(target=each.serve_forever, args=(0.02,)) for each in (cdn, hub)]
-    for each in threads:
-        each.start()
-    try:
+    with serving(hub, cdn):
         yield hub
-    finally:
-        for server, thread in zip((cdn, hub), threads, strict=True):
-            server.shutdown()
-            thread.join()
-            server.server_close()
 
 
 def blob_id(data: bytes) -> str:
@@ -115,12 +95,8 @@ def digest(path: Path) -> str:
     return hashlib.sha256(b"%d" % path.stat().st_size + start).hexdigest()
 
 
-class _Base(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Base(Handler):
     server: Hub
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
     def do_HEAD(self) -> None:
         self.answer(b"")
@@ -159,15 +135,6 @@ class _Base(BaseHTTPRequestHandler):
         named = {"X-Error-Code": code, "X-Error-Message": message}
         headers = {name: text for name, text in named.items() if text}
         self.send(status, json.dumps({"error": message}).encode(), headers)
-
-    def send(self, status: int, data: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for key, value in headers.items():
-            self.send_header(key, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
 
 
 class _Cdn(_Base):

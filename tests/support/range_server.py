@@ -9,12 +9,12 @@ import socket
 import struct
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote
+
+from support.http_server import Handler, HttpServer, serving
 
 SLOW = 0.2
 """Seconds that an answer below ``/slow`` takes."""
@@ -32,7 +32,7 @@ PASSING = {"busy": "fail", "limited": "limit", "reset": "reset", "torn": "cut"}
 """The folders whose faults pass."""
 
 
-class Server(ThreadingHTTPServer):
+class Server(HttpServer):
     """Serves a folder, and counts requests and the bytes of their answers.
 
     Below these folders, the same files are served wrongly: ``slow``, ``hang``, ``fail`` (status
@@ -51,54 +51,33 @@ class Server(ThreadingHTTPServer):
     status 403, and with both of these in the reason.
     """
 
-    daemon_threads = True
-    request_queue_size = 128
-
     def __init__(self, root: Path, port: int = 0) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(_Handler, port)
         self.root = root
         self.wanted = ""
         self.faults: dict[str, str] = {}
         self.requests = 0
-        self.seen: Counter[str] = Counter()
-        self.bytes = 0
         self.open = 0
         self.most_open = 0
-        self.lock = threading.Lock()
         self.stopped = threading.Event()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
 
     def fault(self, name: str) -> str | None:
         """Return the fault of an answer, or None."""
         return self.faults.get(name)
 
-    def handle_error(self, *_: object) -> None:
-        """Ignore clients that have gone."""
-
 
 @contextmanager
 def serve(root: Path, port: int = 0, kind: type[Server] = Server) -> Iterator[Server]:
     server = kind(root, port)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stopped.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(server):
+        try:
+            yield server
+        finally:
+            server.stopped.set()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Handler):
     server: Server
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
     def do_HEAD(self) -> None:
         self.answer(body=False)
@@ -122,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
         name = unquote(self.path.partition("?")[0]).lstrip("/")
         given = f"{unquote(self.path)} {self.headers.get('Authorization')}"
         if self.server.wanted not in given:
-            self.send(403, {}, b"", body, reason=f"refused: {given}")
+            self.answer_with(403, {}, b"", body, reason=f"refused: {given}")
             return
         fault, _, rest = name.partition("/")
         if fault not in (*FAULTS, *PASSING):
@@ -143,25 +122,25 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             self.close_connection = True
         elif fault == "limit":
-            self.send(429, {"Retry-After": "0"}, b"", body)
+            self.answer_with(429, {"Retry-After": "0"}, b"", body)
         elif fault == "fail":
-            self.send(503, {}, b"", body)
+            self.answer_with(503, {}, b"", body)
         elif fault == "loop":
-            self.send(302, {"Location": self.path}, b"", body)
+            self.answer_with(302, {"Location": self.path}, b"", body)
         elif fault == "nowhere":
-            self.send(302, {}, b"", body)
+            self.answer_with(302, {}, b"", body)
         elif fault == "nothing":
-            self.send(204, {}, b"", body)
+            self.answer_with(204, {}, b"", body)
         elif fault == "text":
-            self.send(200, {"Content-Type": "text/plain"}, b"be back soon", body)
+            self.answer_with(200, {"Content-Type": "text/plain"}, b"be back soon", body)
         elif path.is_dir():
             names = sorted(
                 f"{each}/" if (path / each).is_dir() else each for each in os.listdir(path)
             )
             page = "".join(f'<a href="{each}">{each}</a>\n' for each in names)
-            self.send(200, {"Content-Type": "text/html"}, page.encode(), body)
+            self.answer_with(200, {"Content-Type": "text/html"}, page.encode(), body)
         elif not path.is_file():
-            self.send(404, {}, b"", body)
+            self.answer_with(404, {}, b"", body)
         else:
             self.send_file(path, fault, body)
 
@@ -177,17 +156,17 @@ class _Handler(BaseHTTPRequestHandler):
             headers = {"Last-Modified": "Fri, 31 Dec 9999 23:59:59 GMT"}
         asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if asked is None or fault == "whole":
-            self.send(200, headers, path.read_bytes(), body)
+            self.answer_with(200, headers, path.read_bytes(), body)
             return
         start, end = int(asked[1]), min(int(asked[2]) + 1, size)
         if start >= size:
-            self.send(416, headers | {"Content-Range": f"bytes */{size}"}, b"", body)
+            self.answer_with(416, headers | {"Content-Range": f"bytes */{size}"}, b"", body)
             return
         with open(path, "rb") as file:
             file.seek(start)
             data = file.read(end - start)
         if fault == "encoded":
-            self.send(200, headers | {"Content-Encoding": "gzip"}, gzip.compress(data), body)
+            self.answer_with(200, headers | {"Content-Encoding": "gzip"}, gzip.compress(data), body)
             return
         if fault == "short":
             data = data[: len(data) // 2]
@@ -198,9 +177,9 @@ class _Handler(BaseHTTPRequestHandler):
         if fault != "part":
             whole = {"unsized": "*", "vast": 1 << 64}.get(fault, size)
             headers["Content-Range"] = f"bytes {start}-{end - 1}/{whole}"
-        self.send(206, headers, data, body, cut=fault == "cut")
+        self.answer_with(206, headers, data, body, cut=fault == "cut")
 
-    def send(
+    def answer_with(
         self,
         status: int,
         headers: dict[str, str],
@@ -209,11 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
         cut: bool = False,
         reason: str | None = None,
     ) -> None:
-        self.send_response(status, reason)
-        for key, value in headers.items():
-            self.send_header(key, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
+        self.begin(status, headers | {"Content-Length": str(len(data))}, reason)
         if cut:
             data = data[: len(data) // 2]
             self.close_connection = True

@@ -1,4 +1,4 @@
-"""A registry on the loopback interface, Debian's ``docker-registry``, and what stands before it."""
+"""A registry on the loopback interface, Debian's ``docker-registry``, and what is in front of it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ import http.client
 import json
 import shutil
 import subprocess
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from support.http_server import Handler, HttpServer, serving
 from support.store_servers import free_port, waited
 
 PROGRAM = "docker-registry"
@@ -127,8 +126,8 @@ def serve_registry(folder: Path, *, password: bool = False) -> Iterator[Registry
         process.wait()
 
 
-class Front(ThreadingHTTPServer):
-    """What stands before a registry, as with a cloud: it wants tokens, redirects, counts, fails.
+class Front(HttpServer):
+    """What is in front of a registry, as in a cloud: it wants tokens, redirects, counts, fails.
 
     Attributes:
         registry: The host of the registry.
@@ -146,17 +145,12 @@ class Front(ThreadingHTTPServer):
         busy: The kinds of requests that are answered with 429 so often.
         change: What is sent in place of a path's content.
         manifest: What is sent for every manifest, with its digest.
-        seen: The number of requests by their kind.
         authorized: The values of the header ``Authorization`` by the kind of request.
-        bytes: The bytes of blobs.
 
     """
 
-    daemon_threads = True
-    request_queue_size = 128
-
     def __init__(self, registry: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.registry = registry
         self.cdn: Front | None = None
         self.token = ""
@@ -172,10 +166,7 @@ class Front(ThreadingHTTPServer):
         self.busy: Counter[str] = Counter()
         self.change: Callable[[str, bytes], bytes] | None = None
         self.manifest: bytes | None = None
-        self.seen: Counter[str] = Counter()
         self.authorized: dict[str, set[str | None]] = {}
-        self.bytes = 0
-        self.lock = threading.Lock()
 
     @property
     def host(self) -> str:
@@ -185,32 +176,16 @@ class Front(ThreadingHTTPServer):
     def root(self) -> str:
         return f"oci://{self.host}"
 
-    def handle_error(self, *_: object) -> None:
-        """Ignore clients that have gone."""
-
 
 @contextmanager
 def serve_front(registry: Registry) -> Iterator[Front]:
-    """Serve a registry, and another host that blobs may be redirected to."""
-    fronts = [Front(registry.host), Front(registry.host)]
-    threads = [threading.Thread(target=each.serve_forever, args=(0.02,)) for each in fronts]
-    for thread in threads:
-        thread.start()
-    try:
-        yield fronts[0]
-    finally:
-        for front, thread in zip(fronts, threads, strict=True):
-            front.shutdown()
-            thread.join()
-            front.server_close()
+    """Serve what is in front of a registry."""
+    with serving(Front(registry.host)) as front:
+        yield front
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Handler):
     server: Front
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
     def do_GET(self) -> None:
         front = self.server
@@ -285,15 +260,3 @@ class _Handler(BaseHTTPRequestHandler):
         following = f'<{path}?n={self.server.pages}&last={page[-1]}>; rel="next"' if page else ""
         headers = {"Link": following} if len(page) < len(tags) else {}
         self.send(200, json.dumps(listed | {"tags": page}).encode(), headers)
-
-    def begin(self, status: int, headers: Mapping[str, str], reason: str | None = None) -> None:
-        self.send_response(status, reason)
-        for key, value in headers.items():
-            self.send_header(key, value)
-        self.end_headers()
-
-    def send(
-        self, status: int, data: bytes, headers: Mapping[str, str], reason: str | None = None
-    ) -> None:
-        self.begin(status, {**headers, "Content-Length": str(len(data))}, reason)
-        self.wfile.write(data)

@@ -12,18 +12,16 @@ import secrets
 import shutil
 import signal
 import subprocess
-import threading
 import urllib.request
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import pytest
 
+from support.http_server import Handler, HttpServer, serving
 from support.store_servers import free_port, waited
 
 API = "/api/2.0"
@@ -139,7 +137,7 @@ def serve_mlflow(
 # ------------------------------------------------------------------------- one that does as it does
 
 
-class Fake(ThreadingHTTPServer, Tracking):
+class Fake(HttpServer, Tracking):  # type: ignore[misc]
     """A server with the answers of the package's one, as far as fnabi asks for them.
 
     Attributes:
@@ -151,17 +149,12 @@ class Fake(ThreadingHTTPServer, Tracking):
         status: What files are answered with, if it is not 0.
         moved: The URL of the server that has the files.
         answer: What is answered to every question, if not None.
-        seen: The number of requests, by their kind.
         authorized: The values of the header ``Authorization``.
-        bytes: The bytes of files that were sent.
 
     """
 
-    daemon_threads = True
-    request_queue_size = 128
-
     def __init__(self, folder: Path) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.folder = folder
         self.wanted = ""
         self.at = "mlflow-artifacts:"
@@ -170,16 +163,9 @@ class Fake(ThreadingHTTPServer, Tracking):
         self.status = 0
         self.moved = ""
         self.answer: bytes | None = None
-        self.seen: Counter[str] = Counter()
         self.authorized: set[str | None] = set()
-        self.bytes = 0
-        self.lock = threading.Lock()
         self.versions: dict[str, list[str]] = {}
         self.aliases: dict[tuple[str, str], str] = {}
-
-    @property
-    def url(self) -> str:  # type: ignore[override]
-        return f"http://127.0.0.1:{self.server_port}"
 
     def run(self, files: Mapping[str, Path]) -> str:
         name = secrets.token_hex(16)
@@ -204,9 +190,6 @@ class Fake(ThreadingHTTPServer, Tracking):
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, path)
 
-    def handle_error(self, *_: object) -> None:
-        """Ignore clients that have gone."""
-
     def found(self, what: str, asked: dict[str, str]) -> dict[str, Any] | None:
         """Return the answer to a question."""
         name = asked.get("name", "")
@@ -227,23 +210,12 @@ class Fake(ThreadingHTTPServer, Tracking):
 
 @contextmanager
 def serve_fake(folder: Path) -> Iterator[Fake]:
-    server = Fake(folder)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
+    with serving(Fake(folder)) as server:
         yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Handler):
     server: Fake
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
     def do_GET(self) -> None:
         server, url = self.server, urlsplit(self.path)
@@ -333,11 +305,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_json(self, status: int, value: Any) -> None:
         self.send(status, json.dumps(value).encode(), {"Content-Type": "application/json"})
-
-    def send(self, status: int, data: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for key, value in headers.items():
-            self.send_header(key, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)

@@ -88,7 +88,7 @@ class Store:
     Attributes:
         fs: The file system.
         path: The URL as the file system has it, with its secrets.
-        alias: What stands for a folder of the file system in the names of files: the folder, and a
+        alias: What replaces a folder of the file system in the names of files: the folder, and a
             URL.
         is_async: Whether the file system has coroutines.
         at_once: The most requests at a time.

@@ -59,7 +59,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         metavar="CALLS",
         help="a table with a row for each call: Parquet, Arrow, lines of JSON or CSV, or - for"
         " standard input; its columns are model, function, shapes, dtypes and perhaps count, the"
-        " number of calls that a row stands for",
+        " number of calls that a row is about",
     )
     verb.add_argument(
         "--baseline",
