@@ -1,4 +1,4 @@
-"""A registry on the loopback interface, Debian's ``docker-registry``, and what is in front of it."""
+"""Debian's ``docker-registry`` on the loopback interface, and what is in front of it."""
 
 from __future__ import annotations
 
