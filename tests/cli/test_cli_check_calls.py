@@ -90,6 +90,21 @@ def test_rows_without_a_call_are_told(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "1 of 2 rows have no call" in printed.err
 
 
+def test_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of its columns are texts, the numbers of calls too."""
+    rows = 'rank,main,"[[4,6]]","[""float32""]",', 'vision,main,"[[4]]","[""float32""]",'
+    calls = tmp_path / "calls.csv"
+    head = "model,function,shapes,dtypes,count"
+    calls.write_text("\n".join([head, f"{rows[0]}5", f"{rows[0]}02", f"{rows[1]}many", ""]))
+    assert main(["check-calls", OLD, str(calls)]) == 3
+    printed = capsys.readouterr()
+    assert "7 calls, 1 distinct" in printed.out
+    assert "row 3: count: null, below 0 or no integer, expected a number of calls" in printed.err
+    calls.write_text(f"{head}\n{rows[0]}{10**30}\n")
+    assert main(["check-calls", OLD, str(calls)]) == 3
+    assert "calls.csv: column 'count': " in capsys.readouterr().err
+
+
 def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check-calls", "--progress=json", OLD, CALLS]) == 1
     last = json.loads(capsys.readouterr().err.splitlines()[-1])

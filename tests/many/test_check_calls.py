@@ -554,7 +554,7 @@ def test_dims_that_do_not_fit(values: fnabi.Catalog) -> None:
         ),
         (
             lambda t: t.append_column("count", pa.array([1.0] * len(t))),
-            "column 'count': double, expected integers",
+            "column 'count': double, expected integers, or their texts",
         ),
         (
             lambda t: t.append_column("count", pa.array([2**63] * len(t), pa.uint64())),
@@ -624,8 +624,8 @@ def test_a_stream_that_fails(new: fnabi.Catalog) -> None:
         ({"dtypes": ["double"]}, "dtypes[0]: 'double', expected float64"),
         ({"dtypes": ["object"]}, "dtypes[0]: 'object', expected the name of a dtype, such as"),
         ({"dtypes": ["x" * 99]}, f"dtypes[0]: '{'x' * 39}..., expected the name of a dtype"),
-        ({"count": None}, "count: null or below 0, expected a number of calls"),
-        ({"count": -3}, "count: null or below 0, expected a number of calls"),
+        ({"count": None}, "count: null, below 0 or no integer, expected a number of calls"),
+        ({"count": -3}, "count: null, below 0 or no integer, expected a number of calls"),
     ],
 )
 def test_rows_without_a_call(change: dict[str, Any], text: str, new: fnabi.Catalog) -> None:

@@ -156,11 +156,15 @@ class Logged:
 
     def _cast(self, column: Any, part: str, name: str) -> Any:
         """Return a column as texts or int64; DuckDB takes lists of every layout."""
-        pyarrow = import_module("pyarrow")
+        pyarrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
         wanted = pyarrow.int64() if part == _OPTIONAL else pyarrow.string()
         if _is_list(column.type):
             return column
         try:
+            if part == _OPTIONAL and is_text(column.type):  # as in CSV
+                column = column.cast(pyarrow.string())
+                is_number = compute.match_substring_regex(column, r"^[0-9]+$")
+                column = compute.if_else(is_number, column, pyarrow.scalar(None, pyarrow.string()))
             return column.cast(wanted)
         except pyarrow.ArrowException as problem:
             text = " ".join(str(problem).split())
@@ -218,7 +222,7 @@ class Logged:
                 raise UnreadRow(f"{self._names[part]}: null, expected a name")
         if not group.is_counted:
             name = self._names[_OPTIONAL]
-            raise UnreadRow(f"{name}: null or below 0, expected a number of calls")
+            raise UnreadRow(f"{name}: null, below 0 or no integer, expected a number of calls")
         return _values(group.inputs, self._names["shapes"], self._names["dtypes"])
 
 
@@ -228,7 +232,7 @@ _EXPECTED = {
     "function": "texts",
     "shapes": "lists of lists of integers, or their JSON",
     "dtypes": "lists of texts, or their JSON",
-    "count": "integers",
+    "count": "integers, or their texts",
 }
 
 
@@ -242,7 +246,7 @@ def _fits(part: str, type: Any) -> bool:
     """Return whether a column of a type can be a part of calls, if only because it is null."""
     types = import_module("pyarrow").types
     if part == _OPTIONAL:
-        return bool(types.is_integer(type) or types.is_null(type))
+        return bool(types.is_integer(type) or types.is_null(type) or is_text(type))
     if is_text(type):  # for lists their JSON
         return True
     depth = 0
