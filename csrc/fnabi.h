@@ -161,14 +161,6 @@ FNABI_API bool fnabi_signature_seek(const char* data, size_t size,
                                     size_t offset, int32_t tag,
                                     fnabi_component* component);
 
-/* The message of up to `limit` components from `offset` on. An end or an error
- * is the last one. Cannot fail. The message is
- *   [[type, tag, ival, code, offset, begin, end]...]
- * where tag is a string of one character. */
-FNABI_API int64_t fnabi_signature_decode(const char* data, size_t size,
-                                         size_t offset, size_t limit,
-                                         uint8_t* out, size_t capacity);
-
 /* Writes one component. Fails with FNABI_TAG for a tag of another kind of
  * component, FNABI_INT32 for a span of INT32_MAX bytes or more. */
 FNABI_API int64_t fnabi_signature_integer(int32_t value, int32_t tag,

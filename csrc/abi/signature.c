@@ -129,38 +129,6 @@ bool fnabi_signature_seek(const char* data, size_t size, size_t offset,
   }
 }
 
-int64_t fnabi_signature_decode(const char* data, size_t size, size_t offset,
-                               size_t limit, uint8_t* out, size_t capacity) {
-  fnabi_writer w = {out, capacity, 0};
-  size_t place = fnabi_pack_open(&w);
-  size_t count = 0;
-  bool more = true;
-  if (limit > UINT32_MAX) limit = UINT32_MAX; /* what an array can hold */
-  while (more && count < limit) {
-    fnabi_component c;
-    fnabi_signature_read(data, size, offset, &c);
-    char tag = (char)c.tag;
-    fnabi_pack_array(&w, 7);
-    fnabi_pack_int(&w, c.type);
-    if (c.tag < 128) {
-      fnabi_pack_text(&w, &tag, 1);
-    } else { /* the character of that number, as UTF-8 */
-      char text[2] = {(char)(0xC0 | c.tag >> 6), (char)(0x80 | (c.tag & 63))};
-      fnabi_pack_text(&w, text, 2);
-    }
-    fnabi_pack_int(&w, c.ival);
-    fnabi_pack_int(&w, c.code);
-    fnabi_pack_uint(&w, c.offset);
-    fnabi_pack_uint(&w, c.begin);
-    fnabi_pack_uint(&w, c.end);
-    count++;
-    offset = (size_t)c.end;
-    more = c.type == FNABI_COMPONENT_INTEGER || c.type == FNABI_COMPONENT_SPAN;
-  }
-  fnabi_pack_close(&w, place, count);
-  return (int64_t)w.size;
-}
-
 void fnabi_put_integer(fnabi_writer* w, char tag, int64_t value) {
   uint8_t text[FNABI_DECIMAL_CAPACITY + 1], *end = text + sizeof text;
   uint8_t* begin = fnabi_decimal_signed(end, value);

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -513,3 +515,57 @@ def test_builder_keeps_what_it_has_when_it_refuses(tag: object) -> None:
     with pytest.raises(CallError):
         builder.span(b"x", tag if tag != "A" else "a")  # type: ignore[arg-type]
     assert builder.integer(8, "i").encoded == b"i7i8"
+
+
+def test_builder_takes_arguments_by_name() -> None:
+    builder = SignatureBuilder().integer(value=1).integer(2, tag="d").span(tag="A", contents=b"x")
+    assert builder.encoded == b"_1d2A2!x"
+    calls: list[tuple[Any, str]] = [
+        (lambda: builder.integer(), "missing required argument 'value'"),
+        (lambda: builder.integer(1, "d", 2), "at most 2 arguments"),
+        (lambda: builder.integer(1, x=2), "unexpected keyword argument 'x'"),
+        (lambda: builder.integer(1, value=2), "multiple values for argument 'value'"),
+        (lambda: builder.span(b"x"), "missing required argument 'tag'"),
+        (lambda: builder.span(tag="A"), "missing required argument 'contents'"),
+        (lambda: SignatureBuilder(1), "takes no arguments"),
+    ]
+    for call, message in calls:
+        with pytest.raises(TypeError, match=message):
+            call()
+    assert builder.encoded == b"_1d2A2!x"
+
+
+def test_copies_go_their_own_way() -> None:
+    builder = SignatureBuilder().integer(1)
+    for other in (copy.copy(builder), pickle.loads(pickle.dumps(builder))):
+        assert other.integer(2).encoded == b"_1_2"
+    assert builder.encoded == b"_1"
+
+    parser = SignatureParser(b"I7!_1_2_3R1!").nested()
+    parser.next()
+    for other in (copy.copy(parser), pickle.loads(pickle.dumps(parser))):
+        assert [each.ival for each in other] == [2, 3]
+    assert (parser.ival, parser.offset) == (2, 5)
+
+
+@pytest.mark.parametrize("state", [(-1, 2), (3, 2), (0, 5), "ab", (1,), None])
+def test_a_parser_stays_inside_its_data(state: Any) -> None:
+    parser = SignatureParser(b"_1_2")
+    with pytest.raises((TypeError, ValueError)):
+        parser.__setstate__(state)  # type: ignore[attr-defined]
+    assert [each.ival for each in parser] == [1, 2]
+
+
+def test_iteration_goes_on_from_the_current_component() -> None:
+    parser = SignatureParser(b"_1A3!_5_2B3!_6")
+    seen = []
+    for component in parser:
+        assert (component.tag, component.ival) == (parser.tag, parser.ival)
+        assert list(component) == [parser.type, parser.tag, parser.ival, parser.sval]
+        if component.type is ComponentType.SPAN:
+            seen += [each.ival for each in parser.nested()]
+        if component.tag == "A":
+            parser.next()  # the loop does not see `_2`
+    assert seen == [5, 6]
+    assert next(iter(parser), None) is None
+    assert SignatureParser.__new__(SignatureParser).nested().end_or_error

@@ -21,7 +21,7 @@ CROSSINGS = [
     Crossing("vmfb", "verify", "RecordDecoder.verify", "vmfb._verify_by_cffi"),
     Crossing("bytecode_types", "types", "RecordDecoder.types", "vmfb._infer._types_by_message"),
     Crossing("bytecode", "check", "RecordDecoder.sound", "vmfb._instructions._findings_by_message"),
-    Crossing("signature", "integer", "signature_integer", "abi.signature._encode_integer"),
-    Crossing("signature", "span", "signature_span", "abi.signature._encode_span"),
+    Crossing("signature", "integer", "SignatureBuilder", "abi.signature._encode_integer"),
+    Crossing("signature", "span", "SignatureBuilder", "abi.signature._encode_span"),
     Crossing("columns", "decode", "columns_add", "many.columns._split._pack"),
 ]

@@ -16,8 +16,8 @@ RecordDecoder.exports   vmfb._export._exports_by_message      vmfb.Module.export
 RecordDecoder.types     vmfb._infer._types_by_message         vmfb.Module.bytecode_types
 RecordDecoder.sound     vmfb._instructions._findings_by_message bytecode.verify
 RecordDecoder.verify    vmfb._verify_by_cffi                  vmfb.open, from_buffer, verify
-signature_integer       abi.signature._encode_integer         SignatureBuilder.integer
-signature_span          abi.signature._encode_span            SignatureBuilder.span
+SignatureBuilder        abi.signature._encode_integer         SignatureBuilder.integer
+SignatureBuilder        abi.signature._encode_span            SignatureBuilder.span
 columns_add             many.columns._split._pack             decode_columns of a list or tuple
 ======================  ====================================  =================================
 """

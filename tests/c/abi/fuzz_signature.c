@@ -2,13 +2,6 @@
  * writing one gives a component that reads as the same. */
 #include "fuzz.h"
 
-static int64_t decode(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  (void)error;
-  return fnabi_signature_decode(c->data, c->size, 0, (size_t)c->number, out,
-                                capacity);
-}
-
 static int64_t write(const call* c, uint8_t* out, size_t capacity,
                      fnabi_error* error) {
   if (c->data == NULL)
@@ -48,7 +41,5 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     bool found = fnabi_signature_seek(data, size, 0, bytes[size - 1], &again);
     CHECK(found || again.offset == c.offset);
   }
-  call all = {decode, data, size, INT32_MAX, 0};
-  release(output_of(&all, &written_size, &error));
   return 0;
 }

@@ -84,13 +84,6 @@ static void test_seek(void) {
   }
 }
 
-static int64_t decode(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  (void)error;
-  return fnabi_signature_decode(c->data, c->size, 0, (size_t)c->number, out,
-                                capacity);
-}
-
 static int64_t integer(const call* c, uint8_t* out, size_t capacity,
                        fnabi_error* error) {
   return fnabi_signature_integer((int32_t)c->number, c->tag, out, capacity,
@@ -100,25 +93,6 @@ static int64_t integer(const call* c, uint8_t* out, size_t capacity,
 static int64_t span(const call* c, uint8_t* out, size_t capacity,
                     fnabi_error* error) {
   return fnabi_signature_span(c->data, c->size, c->tag, out, capacity, error);
-}
-
-static void test_decode(void) {
-  static const char text[] = "_-5A3!\0\xFF\xFF";
-  for (int64_t limit = 0; limit < 5; limit++) {
-    call c = {decode, text, sizeof text - 1, limit, 0};
-    check_capacities(&c);
-  }
-  call empty = {decode, NULL, 0, 1, 0};
-  check_capacities(&empty);
-
-  /* [[1, "_", -5, 0, 0, 1, 3], [2, "A", 2, 0, 3, 6, 8],
-   *  [3, "\u00FF", 0, TAG, 8, 9, 8]] */
-  static const uint8_t message[] = {
-      0xDD, 0, 0,    0,    3,                         //
-      0x97, 1, 0xA1, '_',  0xFB, 0, 0,         1, 3,  //
-      0x97, 2, 0xA1, 'A',  2,    0, 3,         6, 8,  //
-      0x97, 3, 0xA2, 0xC3, 0xBF, 0, FNABI_TAG, 8, 9, 8};
-  check_answer(&(call){decode, TEXT(text), 100, 0}, message, sizeof message);
 }
 
 static void test_write(void) {
@@ -209,7 +183,6 @@ static void test_random(void) {
 int main(void) {
   test_components();
   test_seek();
-  test_decode();
   test_write();
   test_all_of_two_bytes();
   test_random();

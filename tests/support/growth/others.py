@@ -120,7 +120,7 @@ family(
 )
 family(
     "SignatureParser.nested: one",
-    "fnabi_signature_decode",
+    "fnabi_signature_read",
     lambda size: span(b"A", span(b"B", fill(b"_5", size))),
     inner,
 )
