@@ -15,7 +15,7 @@ from typing import Any
 
 from fnabi._base.arguments import check_attribute
 from fnabi._base.files import Options
-from fnabi._base.url import HiddenOptions
+from fnabi._base.secrets import HiddenOptions
 from fnabi.many import _engine as engine
 from fnabi.many.columns._part import AnyAbi
 from fnabi.vmfb._walk import Path

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pickle
 
-from fnabi._base.url import Url, full_of, hidden_urls, is_remote, public, without_secrets
+from fnabi._base.secrets import hidden_urls, without_secrets
+from fnabi._base.url import Url, full_of, is_remote, public
 
 SECRET = "Zq7SECRETvalue0123456789"
 """What no text may have that is shown, where it replaces a secret."""

@@ -459,14 +459,21 @@ def test_help_comes_at_once() -> None:
 SLOW = {
     *("concurrent.futures", "email", "importlib.metadata", "inspect", "json", "logging", "pathlib"),
     *("shutil", "subprocess", "tempfile", "traceback", "typing_extensions", "zipfile"),
-    *("fnabi.calls.library", "fnabi.many", "numpy", "rich"),
+    *("fnabi.calls.library", "fnabi.many._table", "fnabi.many.catalog", "fnabi.many.columns"),
+    *("numpy", "rich"),
 }
 """Modules whose import takes milliseconds, and which a short run of the command does without."""
 
 
 @pytest.mark.parametrize(
     ("argv", "needed"),
-    [(["inspect", "{}"], set()), (["inspect", "--json", "{}"], {"json", "pathlib"})],
+    [
+        (["inspect", "{}"], set()),
+        (["inspect", "--json", "{}"], {"json", "pathlib"}),
+        (["verify", "{}"], {"json"}),
+        (["diff", "{}", "{}"], {"json"}),
+        (["decode", "I12!B9!t4d-1d64R1!"], {"json"}),
+    ],
 )
 def test_a_verb_imports_what_it_needs(argv: list[str], needed: set[str]) -> None:
     code = (
@@ -484,6 +491,23 @@ def test_a_verb_imports_what_it_needs(argv: list[str], needed: set[str]) -> None
         env=on_paper(80) | {"PYTHONUNBUFFERED": ""},
     )
     assert {*done.stderr.split()} & SLOW <= needed
+
+
+def test_the_command_leaves_pandas_alone(tmp_path: Path) -> None:
+    """pyarrow and DuckDB import it where it is installed, for longer than the search takes."""
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    (tmp_path / "pandas").mkdir()
+    told = "import os; os.write(2, b'pandas was imported')\n__version__ = '3.0.0'\n"
+    (tmp_path / "pandas" / "__init__.py").write_text(told)
+    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "fnabi", "find", "--function", "*", str(CLASSIFIER)]
+    done = subprocess.run(command, capture_output=True, env=os.environ | {"PYTHONPATH": paths})
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"classifier.vmfb" in done.stdout
+    command = [sys.executable, "-c", "import pyarrow; pyarrow.array([1])"]
+    done = subprocess.run(command, capture_output=True, env=os.environ | {"PYTHONPATH": paths})
+    assert b"pandas was imported" in done.stderr  # so what is tested happens
 
 
 def test_the_command_leaves_typing_extensions_to_others() -> None:

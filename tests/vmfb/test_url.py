@@ -18,7 +18,7 @@ import pytest
 
 import fnabi
 from fnabi import vmfb
-from fnabi._base.url import hidden_urls, without_secrets
+from fnabi._base.secrets import hidden_urls, without_secrets
 from fnabi.cli import main
 from support.documents import ROOT
 from support.paths import DATA

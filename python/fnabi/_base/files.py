@@ -243,6 +243,12 @@ def check_regular(path: Path) -> None:
     _refuse(_status(path), path, pipes=False)
 
 
+def is_duckdb(path: Path) -> bool:
+    """Return whether a regular file starts as those of DuckDB do."""
+    with open(path, "rb") as file:
+        return file.read(12)[8:] == b"DUCK"
+
+
 def _refuse(status: os.stat_result, path: Path, *, pipes: bool) -> None:
     if pipes and stat.S_ISFIFO(status.st_mode):
         return

@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+from typing import TYPE_CHECKING
 
-from fnabi._base.files import check_regular
+from fnabi._base.files import check_regular, is_duckdb
 from fnabi._base.url import is_remote
 from fnabi.cli._arguments import opens_leniently
 from fnabi.cli._screen import complain, counted
-from fnabi.many.catalog import Catalog
-from fnabi.many.catalog._store import is_duckdb
+
+if TYPE_CHECKING:
+    from fnabi.many.catalog import Catalog
 
 
 def open_catalog(path: str, lenient: bool = False) -> Catalog:
     """Open a catalog, or make one in memory of a module or a folder of modules."""
+    from fnabi.many.catalog import Catalog
+
     if is_catalog(path):
         return Catalog(path)
     if not os.path.exists(path) and not is_remote(path):
@@ -29,6 +33,8 @@ def open_past(arguments: argparse.Namespace, path: str, option: str) -> Catalog:
     """Open a catalog for an option about the past, which modules do not have."""
     if os.path.isdir(path):
         arguments.usage(f"{option} needs a catalog, whose updates know what was before")
+    from fnabi.many.catalog import Catalog
+
     return Catalog(path)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fnabi._base.files import is_same_file, write_whole
 from fnabi.cli._arguments import tell_empty
+from fnabi.cli._catalogs import is_catalog, open_catalog
 from fnabi.cli._ending import ended_by_signals
 from fnabi.vmfb._walk import walk
 
@@ -77,14 +78,11 @@ def has_many(file: str) -> bool:
         return True
     if not os.path.isfile(file):
         return False
-    from fnabi.cli._catalogs import is_catalog
-
     return is_catalog(file)
 
 
 def inspect_catalog_html(arguments: argparse.Namespace) -> int:
     from fnabi import html
-    from fnabi.cli._catalogs import is_catalog, open_catalog
 
     if arguments.metadata:
         arguments.usage("--metadata is only allowed for libraries")

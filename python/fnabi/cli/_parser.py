@@ -126,7 +126,7 @@ class Parser(argparse.ArgumentParser):
             expected = name if isinstance(name, str) else " ".join(name or ())
             message = f"{alone[1]}: the value is missing, expected {expected}"
         self.print_usage(sys.stderr)
-        from fnabi._base.url import hidden_urls
+        from fnabi._base.secrets import hidden_urls
 
         message = hidden_urls(message.removeprefix("argument "))
         self.exit(2, f"{self.prog}: error: {one_line(message)}\n")

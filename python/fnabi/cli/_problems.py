@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import fnabi
-from fnabi._base.url import hidden_urls
+from fnabi._base.secrets import hidden_urls
 from fnabi.cli._screen import complain, parted, plain, where
 from fnabi.cli._streams import drop_output
 from fnabi.errors import CallError, FnabiError, FormatError, NotFoundError

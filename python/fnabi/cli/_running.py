@@ -63,7 +63,7 @@ class _Mapped:
 
     def __call__(self, path: str) -> None:
         from fnabi._base import lane
-        from fnabi._base.url import hidden_urls
+        from fnabi._base.secrets import hidden_urls
         from fnabi.cli._screen import one_line
 
         self._count += 1

@@ -57,7 +57,7 @@ def complain(where: str, problem: object, more: Iterable[str] = ()) -> None:
         more: Lines below, which must not look like errors.
 
     """
-    from fnabi._base.url import hidden_urls  # which only errors need
+    from fnabi._base.secrets import hidden_urls  # which only errors need
 
     text = str(problem)
     if isinstance(problem, FormatError):

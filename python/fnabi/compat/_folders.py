@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
@@ -16,6 +15,9 @@ from fnabi.compat._compare import Comparison, compare_asked
 from fnabi.compat._runtime import Asked, Runtime, asked_releases
 from fnabi.errors import ArgumentValueError, FnabiError, MissingFileError
 from fnabi.vmfb._walk import walk
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FileCompatibility: TypeAlias = Literal[
     "compatible", "incompatible", "unknown", "added", "unreadable"
@@ -70,6 +72,8 @@ def compare_folders(
     """
     where = "compat.compare_folders"
     asked = asked_releases(where, runtime, driver, machine)
+    from pathlib import Path, PurePosixPath  # which take longer to import than this package
+
     folders = Path(path_text(f"{where}: old", old)), Path(path_text(f"{where}: new", new))
     for argument, folder in zip(("old", "new"), folders, strict=True):
         if not folder.exists():

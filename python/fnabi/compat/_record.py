@@ -5,7 +5,6 @@ A record has the messages of the core from which the parts of a module are built
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Callable
 from functools import cached_property
@@ -71,7 +70,13 @@ def digest(module: Module) -> bytes:
     """Return a digest of what a module is, up to the values of its constants."""
     layout = module.layout
     begin, size = layout.flatbuffer_offset, layout.flatbuffer_size
-    return hashlib.blake2b(module._bytes(begin, size), digest_size=16).digest()
+    return _hash(module._bytes(begin, size))
+
+
+def _hash(data: Any) -> bytes:
+    from hashlib import blake2b  # which few comparisons need
+
+    return blake2b(data, digest_size=16).digest()
 
 
 def demands(module: Module) -> bytes:
@@ -112,8 +117,9 @@ def record(module: Module, known: bytes | None = None, demanded: bytes | None = 
         except FormatError as problem:
             told = problem.code, problem.offset, problem.path, problem.reason, problem.expected
             problems[name] = told
-    bytecode = hashlib.blake2b(module.bytecode, digest_size=16).digest()
-    made = _Record(known or digest(module), bytecode, exports_message(source), parts, problems)
+    made = _Record(
+        known or digest(module), _hash(module.bytecode), exports_message(source), parts, problems
+    )
     packed = core.pack(made)
     compressed = zlib.compress(packed, 1)
     return compressed if len(packed) <= _capacity(compressed) else zlib.compress(packed, 0)

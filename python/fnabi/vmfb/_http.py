@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from fnabi._base.files import Options
-from fnabi._base.url import without_secrets
+from fnabi._base.secrets import without_secrets
 from fnabi.vmfb._store import (
     INT64_MOST,
     REQUESTS,

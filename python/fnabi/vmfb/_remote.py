@@ -14,7 +14,8 @@ from typing import Any
 
 from fnabi._base import core
 from fnabi._base.files import Found, Options
-from fnabi._base.url import full_of, is_artifact, is_registry, public, without_secrets
+from fnabi._base.secrets import without_secrets
+from fnabi._base.url import full_of, is_artifact, is_registry, public
 from fnabi._fnabi import lib
 from fnabi.errors import (
     ArgumentTypeError,

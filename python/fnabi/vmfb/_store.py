@@ -24,7 +24,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from fnabi._base import core
 from fnabi._base.files import Options
-from fnabi._base.url import full_of, public, without_secrets
+from fnabi._base.secrets import without_secrets
+from fnabi._base.url import full_of, public
 from fnabi._fnabi import lib
 from fnabi.errors import FormatError
 

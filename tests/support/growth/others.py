@@ -28,7 +28,7 @@ from fnabi import (
     types,
     vmfb,
 )
-from fnabi._base import url
+from fnabi._base import secrets, url
 from fnabi.vmfb import parameters
 from fnabi.vmfb._page import links_below
 from support.growth import Work, add
@@ -417,7 +417,7 @@ URLS: dict[str, Callable[[int], str]] = {
     "headers": lambda size: "Bearer 1a " * (size // 10),
 }
 for name, make in URLS.items():
-    family(f"hidden URLs: {name}", "", make, lambda text: (url.public(text), url._hidden(text)))
+    family(f"hidden URLs: {name}", "", make, lambda text: (url.public(text), secrets._hidden(text)))
 
 PAGES = (
     "<",

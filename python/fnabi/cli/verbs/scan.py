@@ -12,14 +12,13 @@ from fnabi import vmfb
 from fnabi._base.url import public
 from fnabi.cli._arguments import add_lenient, missing_of, tell_empty
 from fnabi.cli._output import (
-    Rows,
     add_output,
     add_progress,
     check_output,
     wanted_progress,
-    write_table,
 )
 from fnabi.cli._screen import Screen, counted, name_width, one_line, signature
+from fnabi.cli._written import Rows, write_table
 from fnabi.many._table._json import JsonLines
 from fnabi.vmfb._scan import Scan, ScanRow
 

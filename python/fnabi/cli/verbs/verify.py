@@ -18,6 +18,7 @@ from fnabi._base.progress import Wanted, show
 from fnabi._base.url import is_remote, public
 from fnabi.cli._against import Given, add_against, read_given
 from fnabi.cli._arguments import add_lenient, open_module, tell_empty
+from fnabi.cli._catalogs import is_catalog, open_catalog, shown_path
 from fnabi.cli._output import add_progress, wanted_progress
 from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, one_line, where
@@ -186,7 +187,6 @@ def _verify_recorded(
     arguments: argparse.Namespace, found: Recorded, screen: Screen, statuses: set[int]
 ) -> bool:
     """Report what releases answer to a module in a catalog; return whether it can be read."""
-    from fnabi.cli._catalogs import shown_path
     from fnabi.compat._record import RecordedModule
 
     error, verdicts = found.error, []
@@ -215,7 +215,7 @@ def _files(arguments: argparse.Namespace, empty: list[str]) -> Iterator[Found | 
     for file in arguments.files:
         if is_remote(file) or (file != "-" and os.path.isdir(file)):
             yield from walk(file, "fnabi verify", empty=empty.append)
-        elif arguments.runtime is not None and file != "-" and _is_catalog(file):
+        elif arguments.runtime is not None and file != "-" and is_catalog(file):
             if arguments.against:
                 arguments.usage("--against cannot be used with a catalog")
             yield from _recorded(file)
@@ -223,19 +223,11 @@ def _files(arguments: argparse.Namespace, empty: list[str]) -> Iterator[Found | 
             yield Found(file)
 
 
-def _is_catalog(file: str) -> bool:
-    from fnabi.cli._catalogs import is_catalog  # slow
-
-    return is_catalog(file)
-
-
 _CHUNK = 1000
 
 
 def _recorded(file: str) -> Iterator[Recorded]:
     """Yield the modules of a catalog, whose files need not exist."""
-    from fnabi.cli._catalogs import open_catalog
-
     query = f"SELECT file, record, error FROM files ORDER BY file LIMIT {_CHUNK} OFFSET $at"
     with open_catalog(file) as catalog:
         rows = catalog._rows(query, at=0)

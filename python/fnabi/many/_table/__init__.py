@@ -11,38 +11,9 @@ from typing import Any
 
 from fnabi._base.files import write_whole
 from fnabi.errors import ArgumentValueError, MissingPackageError
+from fnabi.many._formats import format_of
 from fnabi.many._table._parts import Parts, Place
 from fnabi.many._table._write import WRITERS, pack
-
-FORMATS = (".parquet", ".arrow", ".jsonl", ".csv")
-"""The extensions of file names."""
-
-PACKED = (".gz", ".zst")
-"""What may follow the extension of a text: it is compressed by gzip or Zstandard."""
-
-_TEXTS = (".jsonl", ".csv")
-
-
-def format_of(path: str, format: str | None = None) -> tuple[str, str]:
-    """Return the format of an output, and its compression: one of `PACKED`, or nothing.
-
-    Args:
-        path: The file's name.
-        format: One of `FORMATS`, or None for the extension of the name.
-
-    Raises:
-        ValueError: when the name has another extension, or the format is not compressed.
-
-    """
-    packed = next((each for each in PACKED if path.endswith(each)), "")
-    name = path.removesuffix(packed)
-    if format is None:
-        format = next((each for each in FORMATS if name.endswith(each)), None)
-    if format is None:
-        raise ValueError(f"an unknown extension, expected {', '.join(FORMATS)}")
-    if packed and format not in _TEXTS:
-        raise ValueError(f"{format}{packed}, expected {packed} only after {' or '.join(_TEXTS)}")
-    return format, packed
 
 
 class TableFile:
@@ -56,11 +27,11 @@ class TableFile:
     dictionary for all batches.
 
     Args:
-        path: The file's name, which ends in one of `FORMATS` unless `format` is given; one of
-            `PACKED` may follow.
+        path: The file's name, which ends in one of `_formats.FORMATS` unless `format` is given;
+            one of `_formats.PACKED` may follow.
         schema: Anything with ``__arrow_c_schema__``, the type of all batches.
         function: The function that an error names.
-        format: One of `FORMATS`, or None for the extension of the name.
+        format: One of `_formats.FORMATS`, or None for the extension of the name.
         raw_csv: Whether ``.csv`` has all strings as they are; see `table_csv.harmless`.
         parts: The parts that the file has already, to go on after; or None.
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from fnabi._base.files import check_regular, path_text
+from fnabi._base.files import check_regular, is_duckdb, path_text
 from fnabi._base.text import shown_text
 from fnabi.errors import (
     ArgumentValueError,
@@ -440,9 +440,3 @@ def _sync(path: str) -> None:
         os.fsync(number)
     finally:
         os.close(number)
-
-
-def is_duckdb(path: str) -> bool:
-    """Return whether a regular file starts as those of DuckDB do."""
-    with open(path, "rb") as file:
-        return file.read(12)[8:] == b"DUCK"

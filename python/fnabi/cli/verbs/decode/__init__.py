@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import Any
 
@@ -15,13 +15,7 @@ from fnabi.cli._arguments import size
 from fnabi.cli._output import Limit, add_output, add_progress, check_output, refuse_progress
 from fnabi.cli._screen import Screen, complain, one_line, signature
 from fnabi.cli._values import error_json, json_value
-from fnabi.cli.verbs.decode._inputs import Inputs
-from fnabi.cli.verbs.decode._table import write_decoded
 from fnabi.errors import FormatError
-from fnabi.many._table._read import unpacked
-from fnabi.many.columns import MAX_LINE
-from fnabi.many.columns._part import abi_name
-from fnabi.many.columns._split import line_error
 
 _DECODE_SCHEMA = "fnabi.decode/1"
 _PARSERS: dict[str, Callable[[bytes], Any]] = {
@@ -78,7 +72,6 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--max-line",
         type=size,
-        default=MAX_LINE,
         metavar="BYTES",
         help="the longest line that is read, such as 1GiB: a file may be one line that memory has"
         " no room for, above all a compressed one (default: 64MiB)",
@@ -95,6 +88,10 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 
 def _abi(text: str) -> str:
     """Return an ABI as it is listed here, for any of its spellings."""
+    if text in _PARSERS:
+        return text
+    from fnabi.many.columns._part import abi_name  # slow, as what follows is
+
     return next((each for each in _PARSERS if abi_name(each) == abi_name(text)), text)
 
 
@@ -107,21 +104,39 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("--prefix and --into cannot be combined")
     if arguments.into == "":
         arguments.usage("--into is empty, expected the name of a column")
+    if arguments.output is None and arguments.texts not in ([], ["-"]):
+        _refuse_without_output(arguments)
+        return _show(arguments, [(None, os.fsencode(arguments.texts[0]))])
+    from fnabi.many.columns import MAX_LINE
+
+    if arguments.max_line is None:
+        arguments.max_line = MAX_LINE
     if arguments.output is not None:
         for option in ("prefix", "into"):
             if arguments.column is None and getattr(arguments, option) is not None:
                 arguments.usage(f"--{option} is only allowed with --column")
         check_output(arguments)
+        from fnabi.cli.verbs.decode._table import write_decoded
+
         return write_decoded(arguments, _PARSERS[arguments.abi])
+    _refuse_without_output(arguments)
+    return _show(arguments, _lines(arguments))
+
+
+def _refuse_without_output(arguments: argparse.Namespace) -> None:
     if len(arguments.texts) > 1:
         arguments.usage("several TEXTs are only allowed with --output")
     refuse_progress(arguments, "--output")
     for option in ("column", "prefix", "into", "max_errors", "format", "raw_csv", "resume"):
         if getattr(arguments, option) not in (None, False):
             arguments.usage(f"--{option.replace('_', '-')} is only allowed with --output")
+
+
+def _show(arguments: argparse.Namespace, lines: Iterable[tuple[int | None, bytes]]) -> int:
+    """Decode texts, with the numbers of their lines; return the exit status."""
     status = 0
     screen = Screen()
-    for number, line in _lines(arguments):
+    for number, line in lines:
         try:
             value = _PARSERS[arguments.abi](line)
         except FormatError as problem:
@@ -145,11 +160,12 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _lines(arguments: argparse.Namespace) -> Iterator[tuple[int | None, bytes]]:
-    """Yield the lines of a file or of standard input with their numbers, or the text itself."""
-    if arguments.texts not in ([], ["-"]):
-        yield None, os.fsencode(arguments.texts[0])
-        return
+def _lines(arguments: argparse.Namespace) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file or of standard input with their numbers."""
+    from fnabi.cli.verbs.decode._inputs import Inputs
+    from fnabi.many._table._read import unpacked
+    from fnabi.many.columns._split import line_error
+
     with Inputs(arguments).opened(0) as source:
         file, at = unpacked(source).file, 0
         for number in count(1):

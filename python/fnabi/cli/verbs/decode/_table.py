@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 from fnabi._base.progress import show
 from fnabi._base.text import did_you_mean
 from fnabi._base.version import VERSION
-from fnabi.cli._output import Rows, output_format, wanted_progress, write_table
+from fnabi.cli._output import output_format, wanted_progress
 from fnabi.cli._screen import complain, counted, where
+from fnabi.cli._written import Rows, write_table
 from fnabi.cli.verbs.decode._inputs import Inputs
 from fnabi.errors import CallError, FormatError, NotFoundError
 from fnabi.many import arrow
 from fnabi.many._engine import is_text
-from fnabi.many._table import format_of
+from fnabi.many._formats import format_of
 from fnabi.many._table._parts import Parts, Place
 from fnabi.many._table._read import Source, Table, kind_of, open_table, skip, unpacked
 from fnabi.many._table._units import Units

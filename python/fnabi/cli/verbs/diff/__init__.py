@@ -11,6 +11,7 @@ from typing import Any
 from fnabi import compat
 from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, add_moment, open_checked
+from fnabi.cli._catalogs import is_catalog
 from fnabi.cli._html import add_html, check_html, write_diff_html, write_folders_html
 from fnabi.cli._output import add_progress, refuse_progress, wanted_progress
 from fnabi.cli._runtime import add_runtime, where
@@ -123,8 +124,6 @@ def run(arguments: argparse.Namespace) -> int:
     if folders[0]:
         return _diff_folders(arguments, page)
     refuse_progress(arguments, "two folders")
-    from fnabi.cli._catalogs import is_catalog
-
     for file in files:
         if file != "-" and not is_remote(file) and is_catalog(file):
             arguments.usage(f"{one_line(file)} is a catalog; --catalog compares two of them")
