@@ -7,6 +7,7 @@
     python -m benchmarks engines [--rows N]              run Ray, Spark and Dask, 1 and 2 workers
     python -m benchmarks fleet [--modules N] [--rows N]  run catalogs and decoding at their size
 
+Beside each ratio are its floor and its goal, if aims.toml has them, and what of these it reaches.
 `--markdown` prints the table as benchmarks/README.md has it, and `--svg FILE` plots its ratios.
 Exit status: 0 good, 1 a benchmark failed or results cannot be read, 2 wrong usage or a missing
 tool.
@@ -118,7 +119,11 @@ def run_main(argv: list[str]) -> int:
                 return fail("no results", 1)
             print(f"results: {path}", file=sys.stderr)
     try:
-        results = report.select(report.read(paths), options.nouns, options.headlines)
+        results = report.read(paths)
+        if not options.results and not options.nouns and (lost := report.without_row(results)):
+            failed = True
+            fail(f"aims.toml has works that nothing measures: {'; '.join(lost)}", 1)
+        results = report.select(results, options.nouns, options.headlines)
         if options.front:
             results = report.front(results)
     except report.ResultError as error:

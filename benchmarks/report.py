@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from math import ceil, floor, log10
@@ -46,6 +47,22 @@ FRONT = (
     ("start of Python → a module's exports read", "import tvm_ffi, without torch"),
 )
 """The works and peers of the plot in the README."""
+
+
+AIMS = Path(__file__).with_name("aims.toml")
+
+
+class Aim(NamedTuple):
+    """What a ratio must not fall below, and what it is to reach."""
+
+    floor: float
+    goal: float
+
+
+def aims() -> dict[tuple[str, str], Aim]:
+    """Return the aims of works beside their peers."""
+    listed = tomllib.loads(AIMS.read_text(encoding="utf-8"))["aims"]
+    return {(work, peer): Aim(floor, goal) for work, peer, floor, goal in listed}
 
 
 class ResultError(Exception):
@@ -276,12 +293,53 @@ def times(ratio: float) -> str:
 
 MARKDOWN_HEAD = "| work | fnabi | peer | ratio |\n|---|---|---|---|"
 HEADS = ("work", OURS, "peer", "peer's", "ratio")
+AIM_HEADS = ("floor", "goal", "reached")
 
 
 def cells(row: Row) -> tuple[str, ...]:
     theirs = "" if row.theirs is None else duration(row.theirs)
     ratio = "" if row.ratio is None else times(row.ratio)
     return row.work, duration(row.ours), row.peer, theirs, ratio
+
+
+def reached(row: Row, aim: Aim | None) -> str:
+    """Return what a ratio reaches: "below" its floor, the "floor" or the "goal"."""
+    if aim is None or row.ratio is None:
+        return ""
+    if row.ratio < aim.floor:
+        return "below"
+    return "floor" if row.ratio < aim.goal else "goal"
+
+
+def with_aims(results: Results) -> list[tuple[Row, tuple[str, ...]]]:
+    """Return the rows with the cells about their aims: none where no row has an aim."""
+    known = aims()
+    found = [known.get((row.work, row.peer)) for row in results.rows]
+    if not any(found):
+        return [(row, ()) for row in results.rows]
+    return [
+        (
+            row,
+            ("", "", "") if aim is None else (f"{aim.floor:g}", f"{aim.goal:g}", reached(row, aim)),
+        )
+        for row, aim in zip(results.rows, found, strict=True)
+    ]
+
+
+def without_row(results: Results) -> list[str]:
+    """Return the works with an aim that are not in these results."""
+    found = {(row.work, row.peer) for row in results.rows}
+    return [f"{work} ({peer})" for work, peer in aims() if (work, peer) not in found]
+
+
+def tally(rows: Sequence[tuple[Row, tuple[str, ...]]]) -> list[str]:
+    """Count what reaches its aim, in a line."""
+    told = [each[-1] for _, each in rows if each and each[-1]]
+    if not told:
+        return []
+    below, goal = told.count("below"), told.count("goal")
+    reach = f"{below} are below their floor and {goal} reach their goal"
+    return [f"Of {len(told)} ratios with an aim, {reach}."]
 
 
 def caption(results: Results) -> list[str]:
@@ -306,24 +364,29 @@ def show(results: Results, file: TextIO) -> None:
         file.write(plain(results))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for head in HEADS:
-        table.add_column(head, justify="left" if head in ("work", "peer") else "right")
-    for noun, rows in groupby(results.rows, lambda row: row.noun):
+    aimed = with_aims(results)
+    for head in heads(aimed):
+        table.add_column(head, justify="left" if head in ("work", "peer", "reached") else "right")
+    for noun, rows in groupby(aimed, lambda each: each[0].noun):
         table.add_row(Text(noun, "bold cyan"))
-        for row in rows:
+        for row, aim in rows:
             *texts, ratio = map(Text, cells(row))
             ratio.style = "green" if (row.ratio or 1) >= 1 else "yellow"
-            table.add_row(Text("  ") + texts[0], *texts[1:], ratio)
+            more = [*map(Text, aim)]
+            if aim:
+                more[-1].style = {"below": "bold red", "goal": "green"}.get(aim[-1], "")
+            table.add_row(Text("  ") + texts[0], *texts[1:], ratio, *more)
     console = Console(file=file)
     console.print(table)
-    for line in caption(results):
+    for line in [*caption(results), *tally(aimed)]:
         console.print(Text(line, "dim"))
 
 
 def plain(results: Results) -> str:
-    table = [("noun", *HEADS), *((row.noun, *cells(row)) for row in results.rows)]
+    aimed = with_aims(results)
+    table = [("noun", *heads(aimed)), *((row.noun, *cells(row), *aim) for row, aim in aimed)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    left = (True, True, False, True, False, False)
+    left = (True, True, False, True, False, False, False, False, True)[: len(widths)]
     lines = [
         "  ".join(
             cell.ljust(width) if side else cell.rjust(width)
@@ -331,7 +394,12 @@ def plain(results: Results) -> str:
         ).rstrip()
         for line in table
     ]
-    return "\n".join([*lines, "", *caption(results)]) + "\n"
+    return "\n".join([*lines, "", *caption(results), *tally(aimed)]) + "\n"
+
+
+def heads(rows: Sequence[tuple[Row, tuple[str, ...]]]) -> tuple[str, ...]:
+    """Return the heads of the columns."""
+    return (*HEADS, *AIM_HEADS) if any(aim for _, aim in rows) else HEADS
 
 
 def markdown(results: Results) -> str:

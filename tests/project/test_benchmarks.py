@@ -21,6 +21,7 @@ from fnabi import cconv, declaration, iree_abi, raw, sip, vmfb
 from support.paths import DATA, ROOT
 
 RECORDED = DATA / "benchmarks" / "results.json"
+TABLE = ROOT / "benchmarks" / "README.md"
 """Cut from a real run: two works with one or two peers, and one of fnabi alone."""
 
 
@@ -152,6 +153,39 @@ def test_a_pipe_gets_a_plain_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert len({line.rindex("s") for line in lines[1:3]}) == 1  # columns stand below each other
 
 
+def test_a_ratio_stands_beside_its_aims(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["raw", "scan", "--from", str(TABLE)]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split()[-4:] == ["ratio", "floor", "goal", "reached"]
+    known = report.aims()
+    rows = report.select(report.read([TABLE]), ["raw", "scan"], False).rows
+    for row, line in zip(rows, lines, strict=False):
+        aim = known[row.work, row.peer]
+        assert row.ratio is not None
+        met = [
+            word for word, least in zip(("floor", "goal"), aim, strict=True) if row.ratio >= least
+        ]
+        *_, floor, goal, reached = line.split()
+        assert (float(floor), float(goal), reached) == (*aim, (["below"] + met)[-1])
+    assert "Of 3 ratios with an aim" in lines[-1]
+
+
+@pytest.mark.parametrize("ratio", [0.79, 0.8, 1.4, 1.5])
+def test_what_a_ratio_reaches(ratio: float) -> None:
+    row = report.Row("noun", "work", True, 1.0, "peer", ratio, ratio)
+    told = {0.79: "below", 0.8: "floor", 1.4: "floor", 1.5: "goal"}
+    assert report.reached(row, report.Aim(0.8, 1.5)) == told[ratio]
+    assert report.reached(row, None) == ""
+
+
+def test_aims_that_nothing_measures_are_named() -> None:
+    results = report.read([TABLE])
+    assert "get a field of an object (tvm_ffi)" in report.without_row(results)  # no headline
+    assert "typed objects → raw signature (plain Python)" not in report.without_row(results)
+    for floor, goal in report.aims().values():
+        assert 0 < floor < goal
+
+
 def test_a_terminal_gets_a_table_by_rich() -> None:
     pytest.importorskip("rich")
     from io import StringIO
@@ -190,9 +224,6 @@ def test_headlines(capsys: pytest.CaptureFixture[str]) -> None:
         "| **iree_abi** |  |  |  |",
         "| one text → types | 4.0 µs | json, 6.0 µs | 1.5 |",
     ]
-
-
-TABLE = ROOT / "benchmarks" / "README.md"
 
 
 def test_a_printed_table_is_read_back(tmp_path: Path) -> None:
