@@ -2,6 +2,7 @@
 
     python -m benchmarks [NOUN...]                       run them, print a table, keep the results
     python -m benchmarks [NOUN...] --from RESULTS...     the table of kept results
+    python -m benchmarks raw|sip --input FILE            the signatures of a file, one per line
     python -m benchmarks compare OLD NEW [NOUN...]       compare two commits by instruction counts
     python -m benchmarks corpus ABI --count N [-o FILE]  write a corpus, one text per line
     python -m benchmarks engines [--rows N]              run Ray, Spark and Dask, 1 and 2 workers
@@ -31,6 +32,8 @@ from . import compare, corpus, engines, fleet, report, workloads
 
 HERE = Path(__file__).parent
 NOUNS = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
+OWN = ("raw", "sip")
+"""The ABIs of which a file of one's own is measured."""
 QUICK = ("--benchmark-max-time=0.05", "--benchmark-min-rounds=3")
 
 
@@ -76,6 +79,7 @@ def run_main(argv: list[str]) -> int:
     add("nouns", nargs="*", metavar="NOUN", help=f"one or more of {', '.join(NOUNS)} (all)")
     add("--quick", action="store_true", help="a few rounds: shows that they run, not how fast")
     add("--passes", type=positive, help="run everything this many times (1)")
+    add("--input", type=Path, metavar="FILE", help="measure the signatures of a file, one per line")
     add("-o", "--output", type=Path, help="the folder to keep results in (.benchmarks)")
     add(
         "--from",
@@ -102,6 +106,14 @@ def run_main(argv: list[str]) -> int:
     if unknown:
         parser.error(f"unknown noun {', '.join(unknown)}, expected one of {', '.join(NOUNS)}")
 
+    own = options.input is not None
+    if own and (len(options.nouns) != 1 or options.nouns[0] not in OWN):
+        parser.error(f"--input needs one noun, {' or '.join(OWN)}")
+    if own and options.results:
+        parser.error("--from runs nothing: it cannot be combined with --input")
+    if own and not options.input.is_file():
+        return fail(f"{options.input}: no such file", 2)
+
     failed = False
     if options.results:
         paths = options.results
@@ -114,7 +126,12 @@ def run_main(argv: list[str]) -> int:
         start = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         paths = [folder / f"{start}-{n}.json" for n in range(1, (options.passes or 1) + 1)]
         for path in paths:
-            failed |= not run(options.nouns or NOUNS, path, options.quick)
+            if own:
+                files = ["own.py"]
+                given = {"FNABI_ABI": options.nouns[0], "FNABI_INPUT": str(options.input.resolve())}
+            else:
+                files, given = [f"bench_{noun}.py" for noun in options.nouns or NOUNS], {}
+            failed |= not run(files, path, options.quick, given)
             if not path.exists():
                 return fail("no results", 1)
             print(f"results: {path}", file=sys.stderr)
@@ -123,7 +140,7 @@ def run_main(argv: list[str]) -> int:
         if not options.results and not options.nouns and (lost := report.without_row(results)):
             failed = True
             fail(f"aims.toml has works that nothing measures: {'; '.join(lost)}", 1)
-        results = report.select(results, options.nouns, options.headlines)
+        results = report.select(results, [] if own else options.nouns, options.headlines)
         if options.front:
             results = report.front(results)
     except report.ResultError as error:
@@ -150,12 +167,12 @@ def positive(text: str) -> int:
     return number
 
 
-def run(nouns: Sequence[str], path: Path, quick: bool) -> bool:
-    """Run the benchmarks of these nouns, write results to `path`; returns whether all passed."""
+def run(files: Sequence[str], path: Path, quick: bool, given: dict[str, str]) -> bool:
+    """Run the benchmarks in these files, write results to `path`; returns whether all passed."""
     command = [sys.executable, "-m", "pytest", "-q", "--benchmark-quiet"]
     command += [f"--benchmark-json={path.resolve()}", *(QUICK if quick else ())]
-    command += [f"{HERE.name}/bench_{noun}.py" for noun in nouns]
-    done = subprocess.run(command, cwd=HERE.parent, stdout=sys.stderr)
+    command += [f"{HERE.name}/{file}" for file in files]
+    done = subprocess.run(command, cwd=HERE.parent, stdout=sys.stderr, env=os.environ | given)
     if path.exists() and path.stat().st_size:
         drop_rounds(path)
     return done.returncode == 0

@@ -9,22 +9,17 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
-import subprocess
-import sysconfig
-from array import array
 from collections.abc import Callable
-from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
-import cffi
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+import columns_peer
 import corpus
 import fnabi
 import memory
+from columns_peer import join, sizes
 from support import grammar
 
 SIZE = 100_000
@@ -36,47 +31,12 @@ CORPORA: dict[str, tuple[Any, list[bytes]]] = {
     "sip": ("sip", corpus.sip(SIZE)),
 }
 
-Joined = tuple[bytes, "array[int]"]
-
-
-def join(texts: list[bytes]) -> Joined:
-    return b"".join(texts), array("q", accumulate(map(len, texts), initial=0))
-
-
 JOINED = {name: join(texts) for name, (_, texts) in CORPORA.items()}
 
 
 @pytest.fixture(scope="module")
-def loop(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Joined, bool], Any]:
-    """Decode by the plain loop; gives its number of nodes and of dims, or bytes, of inputs."""
-    compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
-    if shutil.which(compiler) is None:
-        pytest.skip(f"no C compiler {compiler}")
-    library = tmp_path_factory.mktemp("peer") / "peer.so"
-    source = Path(__file__).parent / "columns_peer.c"
-    flags = ["-std=c11", "-O2", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, "-o", library, source], check=True)
-    ffi = cffi.FFI()
-    ffi.cdef(
-        "void *peer_decode(const char *, const int64_t *, size_t, int32_t);"
-        "int64_t peer_size(void *, int32_t, int32_t); void peer_free(void *);"
-    )
-    peer = ffi.dlopen(str(library))
-
-    def decode(joined: Joined, sip: bool) -> tuple[int, int]:
-        offsets = ffi.from_buffer("int64_t[]", joined[1])
-        columns = peer.peer_decode(joined[0], offsets, len(offsets) - 1, sip)
-        found = peer.peer_size(columns, 0, 0), peer.peer_size(columns, 0, 1)
-        peer.peer_free(columns)
-        return found
-
-    return decode
-
-
-def sizes(columns: fnabi.Columns) -> tuple[int, int]:
-    arrays = columns.to_numpy()
-    more = arrays["inputs.dims"] if "inputs.dims" in arrays else arrays["inputs.names"]
-    return len(arrays["inputs.kind"]), len(more)
+def loop(tmp_path_factory: pytest.TempPathFactory) -> columns_peer.Loop:
+    return columns_peer.loop(tmp_path_factory.mktemp("peer"))
 
 
 def work(name: str) -> str:
@@ -90,9 +50,7 @@ def decode(name: str, threads: int = 1) -> Callable[[], fnabi.Columns]:
 
 @pytest.mark.parametrize("who", ["fnabi", "fnabi, 2 threads", "fnabi, strings", "C loop", "memcpy"])
 @pytest.mark.parametrize("name", CORPORA)
-def test_columns(
-    benchmark: BenchmarkFixture, loop: Callable[[Joined, bool], Any], name: str, who: str
-) -> None:
+def test_columns(benchmark: BenchmarkFixture, loop: columns_peer.Loop, name: str, who: str) -> None:
     abi, texts = CORPORA[name]
     benchmark.group = f"columns, {name}, {len(texts)} signatures"
     benchmark.extra_info["bytes"] = len(JOINED[name][0])

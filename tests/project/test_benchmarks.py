@@ -162,11 +162,9 @@ def test_a_ratio_stands_beside_its_aims(capsys: pytest.CaptureFixture[str]) -> N
     for row, line in zip(rows, lines, strict=False):
         aim = known[row.work, row.peer]
         assert row.ratio is not None
-        met = [
-            word for word, least in zip(("floor", "goal"), aim, strict=True) if row.ratio >= least
-        ]
-        *_, floor, goal, reached = line.split()
-        assert (float(floor), float(goal), reached) == (*aim, (["below"] + met)[-1])
+        *_, floor, goal, told = line.split()
+        reached = sum(row.ratio >= least for least in aim)
+        assert (float(floor), float(goal), told) == (*aim, ("below", "floor", "goal")[reached])
     assert "Of 3 ratios with an aim" in lines[-1]
 
 
@@ -184,6 +182,41 @@ def test_aims_that_nothing_measures_are_named() -> None:
     assert "typed objects → raw signature (plain Python)" not in report.without_row(results)
     for floor, goal in report.aims().values():
         assert 0 < floor < goal
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["raw", "sip", "--input", str(TABLE)], "--input needs one noun, raw or sip"),
+        (["scan", "--input", str(TABLE)], "--input needs one noun, raw or sip"),
+        (["raw", "--input", str(TABLE), "--from", str(TABLE)], "--from runs nothing"),
+    ],
+)
+def test_a_file_of_ones_own_has_one_abi(
+    argv: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(argv)
+    assert caught.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_missing_file_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["raw", "--input", "missing.txt"]) == 2
+    assert capsys.readouterr().err == "benchmarks: missing.txt: no such file\n"
+
+
+@pytest.mark.slow
+def test_a_file_of_ones_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pytest_benchmark")
+    pytest.importorskip("numpy")
+    file = tmp_path / "mine.txt"
+    file.write_bytes(b"\n".join([*corpus.raw(50), b"bad"]))
+    assert main(["raw", "--quick", "--input", str(file), "-o", str(tmp_path)]) == 0
+    out = capfd.readouterr().out
+    assert "50 texts of mine.txt, 1 refused → columns, each" in out
+    assert "C loop" in out
+    assert "50 texts of mine.txt, 1 refused → typed objects, each" in out
 
 
 def test_a_terminal_gets_a_table_by_rich() -> None:
