@@ -539,9 +539,11 @@ def test_the_runtime_that_is_loaded_for_others_alone() -> None:
     absent(
         """
 import ctypes, os, fnabi
-real = ctypes.CDLL(sys.argv[2], mode=os.RTLD_LOCAL | os.RTLD_NOW).TVMFFIErrorSetRaised
+runtime = ctypes.CDLL(sys.argv[2], mode=os.RTLD_LOCAL | os.RTLD_NOW)
 lib = fnabi.load_module(sys.argv[1])
-assert lib.address() == ctypes.cast(real, ctypes.c_void_p).value
+assert lib.address() == ctypes.cast(runtime.TVMFFIErrorSetRaised, ctypes.c_void_p).value
+variable = ctypes.c_void_p.in_dll(ctypes.CDLL(sys.argv[1]), "__TVMFFIFunctionCall")
+assert variable.value == ctypes.cast(runtime.TVMFFIFunctionCall, ctypes.c_void_p).value
 assert lib.caught(lib.fail_parts) == "first, last"
 """,
         kernel(),
