@@ -122,6 +122,43 @@ def test_a_checker_accepts_every_page(
         pytest.skip(f"{', '.join(sorted(missing))} is not installed")
 
 
+TYPES = """
+from typing import assert_type
+
+import fnabi
+from fnabi import cconv, declaration, iree_abi, sip, stub, types, vmfb
+
+assert_type(fnabi.decode_columns([b"I1!R1!"])[0], types.Signature | None)
+assert_type(fnabi.decode_columns([], "sip")[0], sip.Signature | None)
+assert_type(fnabi.decode_columns([], abi="cconv")[0], cconv.CallingConvention | None)
+assert_type(fnabi.decode_columns([], "iree.abi")[0], iree_abi.Signature | None)
+assert_type(fnabi.decode_columns([], "declaration")[0], declaration.Declaration | None)
+with open("texts", "rb") as file:
+    for columns in fnabi.iter_columns(file, "sip"):
+        for row in columns:
+            assert_type(row, sip.Signature | None)
+
+
+def rows(columns: fnabi.Columns) -> list[object]:
+    return [*columns]
+
+
+assert_type(stub.FORMATS["python"](vmfb.open("x.vmfb"), "x.vmfb", only=["f"]), stub.Stub)
+assert_type(fnabi.arrow.decode({"a": 1}, "a"), dict[str, int])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", CHECKERS)
+def test_a_checker_knows_the_types(check: Callable[..., None], tmp_path: Path) -> None:
+    program = tmp_path / "types_of_calls.py"
+    program.write_text(TYPES)
+    check(program)
+    program.write_text(TYPES.replace(', only=["f"]', ", only=1"))
+    with pytest.raises(AssertionError, match="only"):
+        check(program)
+
+
 def test_jedi_completes_a_type() -> None:
     """In a file what has the type `Type`, and in a session, such as a notebook, each of them.
 
