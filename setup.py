@@ -2,6 +2,8 @@ import gzip
 import hashlib
 import json
 import os
+import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -151,12 +153,25 @@ def is_current(made: Path, rule: Path, name: str) -> bool:
         return False
 
 
+def long_description(version: str) -> str:
+    """Return the README as a package index shows it: links lead to the files of the version."""
+    text = Path("README.md").read_text(encoding="utf-8")
+    link = re.compile(r"(!?)(\[[^\]]*\])\((?!https?:|#)([^)]+)\)")
+    pages = f"https://github.com/fnabi/fnabi/blob/v{version}/"
+    images = f"https://raw.githubusercontent.com/fnabi/fnabi/v{version}/"
+    return link.sub(lambda m: f"{m[1]}{m[2]}({images if m[1] else pages}{m[3]})", text)
+
+
 NEEDED = "building fnabi needs a C compiler"
+VERSION = runpy.run_path("python/fnabi/_base/version.py")["VERSION"]
 
 os.umask(0o022)  # for the modes of what goes into the archives
 os.environ.setdefault("SOURCE_DATE_EPOCH", commit_time())
 
 setup(
+    version=VERSION,
+    long_description=long_description(VERSION),
+    long_description_content_type="text/markdown",
     package_dir={"": "python"},
     packages=[
         "fnabi",

@@ -49,6 +49,12 @@ def decode(
     Raises:
         CallError: when an argument is invalid, or Dask, pandas or pyarrow is not installed.
 
+    Example:
+        >>> import dask.dataframe, fnabi, pandas as pd
+        >>> frame = dask.dataframe.from_pandas(pd.DataFrame({"sig": ["I4!S1!R1!", "I1!"]}))
+        >>> fnabi.dask.decode(frame, "sig").compute().status.tolist()
+        ['ok', 'raw-results']
+
     """
     _load()
     check_attribute("dask.decode: frame", frame, "map_partitions", "a DataFrame of Dask")
@@ -71,6 +77,12 @@ def scan(
 
     Raises:
         CallError: when an argument is invalid, or Dask, pandas or pyarrow is not installed.
+
+    Example:
+        >>> import fnabi
+        >>> frame = fnabi.dask.scan("examples/releases/1.0").compute()
+        >>> sorted(frame.module[frame.function.eq("main")])
+        ['embed', 'project', 'rank', 'vision']
 
     """
     hidden = HiddenOptions(storage_options or {})

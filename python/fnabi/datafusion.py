@@ -31,6 +31,13 @@ def register(context: SessionContext) -> None:
     Raises:
         CallError: when an argument is invalid, or DataFusion or pyarrow is not installed.
 
+    Example:
+        >>> import datafusion, fnabi
+        >>> context = datafusion.SessionContext()
+        >>> fnabi.datafusion.register(context)
+        >>> context.sql("SELECT fnabi_decode_raw('I4!S1!R1!')['status'] AS s").to_pydict()
+        {'s': ['ok']}
+
     """
     try:
         import datafusion

@@ -42,6 +42,13 @@ def register(connection: DuckDBPyConnection) -> None:
     Raises:
         CallError: when an argument is invalid, or pyarrow is not installed.
 
+    Example:
+        >>> import duckdb, fnabi
+        >>> connection = duckdb.connect()
+        >>> fnabi.duckdb.register(connection)
+        >>> connection.sql("SELECT fnabi_decode_raw('I1!').status").fetchall()
+        [('raw-results',)]
+
     """
     try:
         import pyarrow
@@ -82,6 +89,15 @@ def attach(
         FileNotFoundError: when there is no catalog.
         FormatError: when the file is not a catalog.
         duckdb.Error: when the connection may not open the file.
+
+    Example:
+        >>> import duckdb, fnabi
+        >>> with fnabi.Catalog("models.duckdb") as catalog:
+        ...     updated = catalog.update("examples/releases/1.0")
+        >>> connection = duckdb.connect()
+        >>> fnabi.duckdb.attach(connection, "models.duckdb")
+        >>> connection.sql("SELECT count(*) FROM models.files").fetchall()
+        [(4,)]
 
     """
     check_attribute("duckdb.attach: connection", connection, "cursor", "a connection of DuckDB")

@@ -38,6 +38,12 @@ def decode(texts: pd.Series, abi: AnyAbi = "raw") -> pd.DataFrame:
     Raises:
         CallError: when an argument is invalid, or pandas or pyarrow is not installed.
 
+    Example:
+        >>> import fnabi, pandas as pd
+        >>> texts = pd.Series(["I4!S1!R1!", "I1!"], index=["good", "bad"])
+        >>> fnabi.pandas.decode(texts, "raw").status.to_dict()
+        {'good': 'ok', 'bad': 'raw-results'}
+
     """
     pandas = _load()
     abi = check_abi("pandas.decode", abi)

@@ -44,6 +44,12 @@ def decode(texts: _Texts, abi: AnyAbi = "raw") -> _Texts:
         CallError: when an argument is invalid, or polars is not installed. A column of other
             values is found when the expression runs.
 
+    Example:
+        >>> import fnabi, polars as pl
+        >>> texts = pl.Series(["I4!S1!R1!", "I1!"])
+        >>> fnabi.polars.decode(texts, "raw").struct.field("status").to_list()
+        ['ok', 'raw-results']
+
     """
     polars = _load()
     abi = check_abi("polars.decode", abi)

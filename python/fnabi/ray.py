@@ -56,6 +56,12 @@ def decode(
         CallError: when an argument is invalid. A column that the dataset lacks is found here if
             the schema is known without running the dataset, else by the workers.
 
+    Example:
+        >>> import fnabi, ray
+        >>> dataset = ray.data.from_items([{"sig": "I4!S1!R1!"}, {"sig": "I1!"}])
+        >>> [row["status"] for row in fnabi.ray.decode(dataset, "sig").take()]
+        ['ok', 'raw-results']
+
     """
     check_attribute("ray.decode: dataset", dataset, "map_batches", "a Dataset of Ray")
     known = dataset.schema(fetch_if_missing=False)
@@ -86,6 +92,12 @@ def scan(
 
     Raises:
         CallError: when an argument is invalid, or Ray is not installed.
+
+    Example:
+        >>> import fnabi, ray
+        >>> rows = fnabi.ray.scan("examples/releases/1.0").take()
+        >>> sorted({row["module"] for row in rows})
+        ['embed', 'project', 'rank', 'vision']
 
     """
     try:

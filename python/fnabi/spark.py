@@ -53,6 +53,14 @@ def decode(
     Raises:
         CallError: when an argument is invalid, or Spark or pyarrow is not installed.
 
+    Example:
+        >>> import fnabi
+        >>> from pyspark.sql import SparkSession
+        >>> session = SparkSession.builder.getOrCreate()
+        >>> frame = session.createDataFrame([("I4!S1!R1!",), ("I1!",)], ["sig"])
+        >>> [row.status for row in fnabi.spark.decode(frame, "sig").collect()]
+        ['ok', 'raw-results']
+
     """
     types = _types()
     check_attribute("spark.decode: frame", frame, "sparkSession", "a DataFrame of Spark")
@@ -90,6 +98,14 @@ def register(session: SparkSession) -> None:
     Raises:
         CallError: when an argument is invalid, or Spark 4.1 or newer, or pyarrow is not installed.
 
+    Example:
+        >>> import fnabi
+        >>> from pyspark.sql import SparkSession
+        >>> session = SparkSession.builder.getOrCreate()
+        >>> fnabi.spark.register(session)
+        >>> session.sql("SELECT fnabi_decode_raw('I1!').status").collect()
+        [Row(fnabi_decode_raw(I1!).status='raw-results')]
+
     """
     types = _types()
     check_attribute("spark.register: session", session, "udf", "a SparkSession")
@@ -120,6 +136,14 @@ def scan(
 
     Raises:
         CallError: when an argument is invalid, or Spark or pyarrow is not installed.
+
+    Example:
+        >>> import fnabi
+        >>> from pyspark.sql import SparkSession
+        >>> session = SparkSession.builder.getOrCreate()
+        >>> frame = fnabi.spark.scan(session, "examples/releases/1.0")
+        >>> sorted({row.module for row in frame.collect()})
+        ['embed', 'project', 'rank', 'vision']
 
     """
     types = _types()

@@ -540,6 +540,7 @@ def test_copies_go_their_own_way() -> None:
     for other in (copy.copy(builder), pickle.loads(pickle.dumps(builder))):
         assert other.integer(2).encoded == b"_1_2"
     assert builder.encoded == b"_1"
+    assert copy.copy(SignatureBuilder()).integer(3).encoded == b"_3"
 
     parser = SignatureParser(b"I7!_1_2_3R1!").nested()
     parser.next()

@@ -10,14 +10,17 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
-from importlib.metadata import version
+from importlib.metadata import PathDistribution, version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import fnabi
 from support.paths import ROOT
+from tools import release
 from tools.lock import ALONE, FOLDER, LOCKS, PACKAGE
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -122,15 +125,138 @@ def test_each_file_has_a_licence_and_compiled_ones_that_of_their_compiler() -> N
     assert (ROOT / "LICENSES/Apache-2.0.txt").read_text() == (ROOT / "LICENSE").read_text()
 
 
-def test_the_bill_of_materials_names_what_is_compiled_in(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def metadata(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the metadata of a wheel."""
     pytest.importorskip("setuptools", "77")
-    command = [sys.executable, "setup.py", "-q", "egg_info", f"--egg-base={tmp_path}"]
-    command += ["dist_info", f"--output-dir={tmp_path}"]
+    folder = tmp_path_factory.mktemp("metadata")
+    command = [sys.executable, "setup.py", "-q", "egg_info", f"--egg-base={folder}"]
+    command += ["dist_info", f"--output-dir={folder}"]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (path,) = tmp_path.glob("*.dist-info/sboms/*.cdx.json")
+    (found,) = folder.glob("*.dist-info")
+    return found
+
+
+def check_page(description: str) -> None:
+    """Check the README of a package: each link is absolute, and leads to a file that is here."""
+    text = re.sub(r"^```.*?^```$", "", description, flags=re.M | re.S)
+    links = re.findall(r"\]\((.*?)\)", text)
+    assert len(links) == len(re.findall(r"\]\(", (ROOT / "README.md").read_text())) > 20
+    assert not re.search(r"<(a|img)\b|^\[[^]]*\]:", text, re.M)  # no other kinds of links
+    assert [link for link in links if not link.startswith("https://")] == []
+    tag = f"v{fnabi.__version__}/"
+    paths = [
+        (kind, path)
+        for kind, path in re.findall(
+            rf"https://(.*)fnabi/fnabi/(?:blob/)?{tag}(.*)", "\n".join(links)
+        )
+    ]
+    assert [path for _, path in paths if not (ROOT / path.partition("#")[0]).is_file()] == []
+    images = {path for kind, path in paths if kind == "raw.githubusercontent.com/"}
+    assert images == {"docs/images/page.png", "benchmarks/ratios.svg"}
+
+
+def test_the_readme_of_a_package_has_no_relative_link(metadata: Path) -> None:
+    found = PathDistribution(metadata).metadata
+    assert found["Description-Content-Type"] == "text/markdown"
+    assert found["Version"] == fnabi.__version__
+    check_page(str(found.get_payload()))  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a repository of the files that a release changes, and let the command work on it."""
+    for name in (release.VERSION, release.CHANGELOG, *release.NAMED_IN):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        text = (ROOT / name).read_text().replace(fnabi.__version__, "0.1.0")
+        (tmp_path / name).write_text(text)
+    (tmp_path / release.CHANGELOG).write_text("# Changelog\n\n## Unreleased\n\n- A change.\n")
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "Someone")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "someone@example.org")
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    release.git("init", "-q", "-b", "main")
+    release.git("add", ".")
+    release.git("commit", "-q", "-m", "Begin")
+    return tmp_path
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["release", *arguments])
+    return release.main()
+
+
+def test_a_dry_run_shows_the_release_that_follows(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = release.git("rev-parse", "HEAD").strip()
+    for new in ("0.1.0", "7.0.0"):
+        assert run(monkeypatch, new, "--dry-run") == 0
+        shown = capsys.readouterr().out
+        assert f"+## {new} - 20" in shown
+        assert f"git tag -a v{new}" in shown
+        assert release.git("status", "--porcelain") == release.git("tag") == ""
+        assert release.git("rev-parse", "HEAD").strip() == before
+
+    assert run(monkeypatch, "7.0.0") == 0
+    assert capsys.readouterr().out == "".join(re.findall(r"^(?:git|then:) .*\n", shown, re.M))
+    made = release.git("diff", "--no-prefix", "-U1", before, "HEAD")
+    lines = re.compile(r"^[+-][^+-].*$", re.M)
+    assert sorted(lines.findall(made)) == sorted(lines.findall(shown))
+
+
+def test_a_release_has_one_version(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "0.1.0") == run(monkeypatch, "--notes", "v0.1.0") == 0
+    assert capsys.readouterr().out.endswith("\n- A change.\n")
+    assert release.git("tag", "--points-at", "HEAD").split() == ["v0.1.0"]
+    assert release.git("log", "-1", "--format=%s") == "Release 0.1.0\n"
+    assert run(monkeypatch, "--notes", "v0.2.0") == 1
+    assert "v0.2.0 is no release of this commit: " in capsys.readouterr().err
+
+    assert run(monkeypatch, "0.2.0") == 1  # nothing has changed since
+    assert "has nothing in its section Unreleased" in capsys.readouterr().err
+    changelog = repository / release.CHANGELOG
+    changelog.write_text(
+        changelog.read_text().replace("Unreleased\n", "Unreleased\n\n- Another.\n")
+    )
+    assert run(monkeypatch, "0.2.0") == 1
+    assert "changes that are not committed" in capsys.readouterr().err
+    release.git("commit", "-q", "-a", "-m", "Change")
+    for old in ("0.1.0", "0.0.9"):
+        assert run(monkeypatch, old, "--dry-run") == 1
+        assert f"{old} is not newer than the tag v0.1.0" in capsys.readouterr().err
+    assert run(monkeypatch, "0.2", "--dry-run") == 1
+    assert "three numbers, such as 0.1.0, got '0.2'" in capsys.readouterr().err
+
+    assert run(monkeypatch, "0.2.0") == run(monkeypatch, "--notes", "v0.2.0") == 0
+    assert capsys.readouterr().out.endswith("\n- Another.\n")
+    headings = re.findall(r"^## (.*)", changelog.read_text(), re.M)
+    assert [each.partition(" - ")[0] for each in headings] == ["Unreleased", "0.2.0", "0.1.0"]
+    assert "rev: v0.2.0\n" in (repository / "docs/guide/ci.md").read_text()
+    assert release.current() == "0.2.0"
+
+
+@in_a_clone
+def test_the_version_is_in_one_place() -> None:
+    assert "version" in PROJECT["dynamic"]
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, check=True)
+    text = re.compile(rf'^\W*(version|VERSION)\W.*"{re.escape(fnabi.__version__)}"', re.M)
+    sources = [
+        name
+        for name in listed.stdout.decode().splitlines()
+        if name.startswith(("python/", "csrc/", "pyproject.toml", "setup.py"))
+        and text.search((ROOT / name).read_text("utf-8", "replace"))
+    ]
+    assert sources == [release.VERSION]
+
+
+def test_the_bill_of_materials_names_what_is_compiled_in(metadata: Path) -> None:
+    (path,) = metadata.glob("sboms/*.cdx.json")
     bill = json.loads(path.read_text())
     own = bill["metadata"]["component"]
-    assert own["purl"] == f"pkg:pypi/fnabi@{PROJECT['version']}"
+    assert own["purl"] == f"pkg:pypi/fnabi@{fnabi.__version__}"
     assert own["licenses"] == [{"expression": PROJECT["license"]}]
     assert [each["purl"] for each in bill["components"]] == [f"pkg:pypi/cffi@{version('cffi')}"]
     validation = pytest.importorskip("cyclonedx.validation.json")
@@ -161,4 +287,13 @@ def test_a_commit_has_one_sdist(tmp_path: Path) -> None:
         )
         (archive,) = clone.parent.glob("made/*.tar.gz")
         made.append(archive.read_bytes())
+        with tarfile.open(archive) as members:
+            (name,) = (
+                each
+                for each in members.getnames()
+                if each.count("/") == 1 and each.endswith("/PKG-INFO")
+            )
+            page = members.extractfile(name)
+            assert page is not None
+            check_page(page.read().decode().partition("\n\n")[2])
     assert made[0] == made[1]

@@ -82,7 +82,14 @@ static PyType_Slot any_slots[] = {
      "A value of TVM-FFI's stable C ABI, 16 bytes.\n\n"
      "A type index, the size of a short text or zero, and 64 bits of payload. "
      "Two values\nare equal if their bytes or their texts are equal, as keys "
-     "of the ABI's maps are.\n"},
+     "of the ABI's maps are.\n\n"
+     "Example:\n"
+     "    >>> import fnabi\n"
+     "    >>> value = fnabi.Any(3.5)\n"
+     "    >>> value.type_index, value.value\n"
+     "    (3, 3.5)\n"
+     "    >>> bytes(fnabi.Any(1)).hex(\" \", 8)\n"
+     "    '0100000000000000 0100000000000000'\n"},
     {Py_tp_new, any_new},
     {Py_tp_dealloc, any_dealloc},
     {Py_tp_getset, any_getset},

@@ -165,7 +165,14 @@ static PyType_Slot array_slots[] = {
      "Contiguous values of 16 bytes each, in the layout of the arguments of a "
      "call.\n\nA slice is an AnyArray too. The buffer protocol gives read-only "
      "access to the\nbytes. Two AnyArrays are equal if their values are, as "
-     "for `Any`.\n"},
+     "for `Any`.\n\n"
+     "Example:\n"
+     "    >>> import fnabi\n"
+     "    >>> values = fnabi.AnyArray([1, 2.5, None])\n"
+     "    >>> len(values), values[1], values.tolist()\n"
+     "    (3, 2.5, [1, 2.5, None])\n"
+     "    >>> memoryview(values).nbytes\n"
+     "    48\n"},
     {Py_tp_new, array_new},
     {Py_tp_dealloc, array_dealloc},
     {Py_tp_methods, array_methods},

@@ -689,7 +689,12 @@ static PyType_Slot array_slots[] = {
      "Array is\nequal to an Array, a List or a list with equal values. The "
      "repr shows nested arrays\nand maps as lists and dicts.\n\n"
      "Args:\n    values: Any iterable.\n\nRaises:\n    CallError: If "
-     "`values` is not iterable, or changes while it is converted.\n"},
+     "`values` is not iterable, or changes while it is converted.\n\n"
+     "Example:\n"
+     "    >>> import fnabi\n"
+     "    >>> array = fnabi.Array([1, \"two\", [3.0]])\n"
+     "    >>> len(array), array[1], list(array[2])\n"
+     "    (3, 'two', [3.0])\n"},
     {Py_tp_methods, array_methods},
     {Py_tp_hash, hash},
     READING_SLOTS,
@@ -733,7 +738,13 @@ static PyType_Slot list_slots[] = {
      "A mutable sequence of values, shared between Python and libraries.\n\n"
      "Values are converted and compared as by `Array`.\n\n"
      "Args:\n    values: Any iterable.\n\nRaises:\n    CallError: If "
-     "`values` is not iterable, or changes while it is converted.\n"},
+     "`values` is not iterable, or changes while it is converted.\n\n"
+     "Example:\n"
+     "    >>> import fnabi\n"
+     "    >>> shared = fnabi.List([1, 2])\n"
+     "    >>> shared.append(\"three\")\n"
+     "    >>> list(shared)\n"
+     "    [1, 2, 'three']\n"},
     {Py_tp_methods, list_methods},
     {Py_tp_hash, PyObject_HashNotImplemented},
     READING_SLOTS,

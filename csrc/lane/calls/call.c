@@ -80,7 +80,13 @@ static PyType_Slot call_slots[] = {
      "A function bound to arguments, which are converted once. Calling it "
      "repeats the call.\n\nTensors are not copied: each call uses their "
      "current "
-     "contents.\n"},
+     "contents.\n\n"
+     "Example:\n"
+     "    >>> import fnabi\n"
+     "    >>> add = fnabi.Function(lambda x, y: x + y)\n"
+     "    >>> call = add.bind(1, 2)\n"
+     "    >>> call(), call()\n"
+     "    (3, 3)\n"},
     {Py_tp_call, call_call},
     {Py_tp_dealloc, call_dealloc},
     {Py_tp_traverse, call_traverse},

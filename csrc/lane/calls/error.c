@@ -404,7 +404,14 @@ static PyType_Slot error_slots[] = {
     {Py_tp_doc,
      "Error(kind, message, backtrace=\"\")\n--\n\n"
      "An error that a library raised: the attribute `ffi_error` of the "
-     "exception.\nCopies and pickles have the same texts.\n"},
+     "exception.\nCopies and pickles have the same texts.\n\n"
+     "Example:\n"
+     "    >>> import fnabi\n"
+     "    >>> try:\n"
+     "    ...     fnabi.load_module(\"build/kernels.so\").norm(1)\n"
+     "    ... except TypeError as problem:\n"
+     "    ...     problem.ffi_error.kind, problem.ffi_error.message\n"
+     "    ('TypeError', 'norm() argument 0 must be ffi.Tensor, not int')\n"},
     {Py_tp_new, error_new},
     {Py_tp_methods, error_methods},
     {Py_tp_getset, error_getset},

@@ -245,7 +245,14 @@ static PyType_Slot function_slots[] = {
      "A function of TVM-FFI's universal calling convention.\n\nA Function "
      "made from a Python callable can be passed to libraries. A call converts\n"
      "the arguments and the result. An error of the function is raised as the "
-     "Python\nexception that its kind names.\n"},
+     "Python\nexception that its kind names.\n\n"
+     "Example:\n"
+     "    >>> import fnabi\n"
+     "    >>> add = fnabi.Function(lambda x, y: x + y)\n"
+     "    >>> add(1, 2)\n"
+     "    3\n"
+     "    >>> add.map([1, 2], [10, 20]).tolist()\n"
+     "    [11, 22]\n"},
     {Py_tp_new, function_new},
     {Py_tp_call, function_call},
     {Py_tp_dealloc, function_dealloc},

@@ -702,7 +702,12 @@ static PyType_Slot map_slots[] = {
      "equal values.\n\n"
      "Args:\n    pairs: A mapping, or an iterable of pairs of key and "
      "value.\n\nRaises:\n    CallError: If `pairs` is neither, or changes "
-     "while it is converted.\n"},
+     "while it is converted.\n\n"
+     "Example:\n"
+     "    >>> import fnabi\n"
+     "    >>> sizes = fnabi.Map({\"rows\": 2, \"columns\": 3})\n"
+     "    >>> sizes[\"rows\"], list(sizes)\n"
+     "    (2, ['rows', 'columns'])\n"},
     {Py_tp_methods, map_methods},
     {Py_tp_hash, hash},
     READING_SLOTS,
@@ -745,7 +750,13 @@ static PyType_Slot dict_slots[] = {
      "Keys and values are converted and compared as by `Map`.\n\n"
      "Args:\n    pairs: A mapping, or an iterable of pairs of key and "
      "value.\n\nRaises:\n    CallError: If `pairs` is neither, or changes "
-     "while it is converted.\n"},
+     "while it is converted.\n\n"
+     "Example:\n"
+     "    >>> import fnabi\n"
+     "    >>> shared = fnabi.Dict({\"a\": 1})\n"
+     "    >>> shared[\"b\"] = 2\n"
+     "    >>> dict(shared)\n"
+     "    {'a': 1, 'b': 2}\n"},
     {Py_tp_methods, dict_methods},
     {Py_tp_hash, PyObject_HashNotImplemented},
     READING_SLOTS,

@@ -106,7 +106,12 @@ static PyType_Slot object_slots[] = {
     {Py_tp_doc,
      "A reference-counted object of TVM-FFI's stable C ABI, of a type without "
      "its own class.\n\nIt can be kept and passed to functions. Two are equal "
-     "if they refer to the same object.\n"},
+     "if they refer to the same object.\n\n"
+     "Example:\n"
+     "    >>> import fnabi\n"
+     "    >>> array = fnabi.Array([1, 2])\n"
+     "    >>> isinstance(array, fnabi.Object), array.type_key\n"
+     "    (True, 'ffi.Array')\n"},
     {Py_tp_dealloc, object_dealloc},
     {Py_tp_getset, object_getset},
     {Py_tp_methods, object_methods},

@@ -544,7 +544,14 @@ static PyMethodDef from_dlpack_method = {
     "Raises:\n    CallError: If `x` is none of these, or DLPack cannot "
     "describe it without a copy:\n        another byte order, strides that are "
     "not multiples of the element size,\n        elements of less than a byte "
-    "that are not packed.\n"};
+    "that are not packed.\n\n"
+    "Example:\n"
+    "    >>> import fnabi, numpy as np\n"
+    "    >>> array = np.zeros(3, np.float32)\n"
+    "    >>> tensor = fnabi.from_dlpack(array)\n"
+    "    >>> array[0] = 7\n"
+    "    >>> np.from_dlpack(tensor)\n"
+    "    array([7., 0., 0.], dtype=float32)\n"};
 
 static PyObject* tensor_html(PyObject* self, PyObject* Py_UNUSED(none)) {
   PyObject* view = lane_get(LANE_TENSOR_VIEW);
@@ -619,7 +626,14 @@ static PyType_Slot tensor_slots[] = {
      "until "
      "the callback returns (a\n`DLTensor*`). It cannot be returned, and later "
      "uses raise CallError. Arrays,\nbuffers and capsules made from it "
-     "are read-only copies; `copy_from` writes to its memory.\n"},
+     "are read-only copies; `copy_from` writes to its memory.\n\n"
+     "Example:\n"
+     "    >>> import fnabi, numpy as np\n"
+     "    >>> tensor = fnabi.from_dlpack(np.ones((2, 3), np.float32))\n"
+     "    >>> tensor.shape, tensor.dtype, tensor.device\n"
+     "    ((2, 3), DType(kind='float', bits=32), Device('cpu', 0))\n"
+     "    >>> np.from_dlpack(tensor).sum()\n"
+     "    np.float32(6.0)\n"},
     {Py_tp_methods, tensor_methods},
     {Py_tp_getset, tensor_getset},
     {Py_tp_repr, tensor_repr},

@@ -37,8 +37,8 @@ static bool contents_of(PyObject* object, const char** data, size_t* size) {
 
 /* Returns the place for `most` more bytes; NULL when out of memory. */
 static uint8_t* reserve(builder* self, size_t most) {
-  if (most > self->capacity - self->size) {
-    size_t capacity = self->size + most;
+  if (self->encoded == NULL || most > self->capacity - self->size) {
+    size_t capacity = self->size + most + SPAN_HEAD;
     if (most > (size_t)PY_SSIZE_T_MAX / 2 - self->size) capacity = SIZE_MAX;
     if (capacity < 2 * self->capacity) capacity = 2 * self->capacity;
     uint8_t* moved = PyMem_Realloc(self->encoded, capacity);

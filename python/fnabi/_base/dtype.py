@@ -130,6 +130,14 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
     Raises:
         CallError: when `kind` is neither one of these nor a name.
 
+    Example:
+        >>> import fnabi
+        >>> dtype = fnabi.DType("float8_e4m3fn")
+        >>> dtype.kind, dtype.bits, dtype.format
+        ('float', 8, 'e4m3fn')
+        >>> str(fnabi.DType("float", 32))
+        'float32'
+
     """
 
     kind: DTypeKind

@@ -1,3 +1,3 @@
-"""The version of the package."""
+"""The version of the package, the command and the C library; nothing else has it."""
 
 VERSION = "0.1.0"

@@ -42,7 +42,16 @@ class VisitingParser:
 
 
 class RawSignatureMangler:
-    """Builder of one side of a signature, value by value."""
+    """Builder of one side of a signature, value by value.
+
+    Example:
+        >>> from fnabi import raw
+        >>> inputs = raw.RawSignatureMangler()
+        >>> inputs.add_shaped_nd_buffer(0, [10, -1])
+        >>> raw.RawSignatureMangler.to_function_signature(inputs, raw.RawSignatureMangler()).encoded
+        b'I10!B7!d10d-1R1!'
+
+    """
 
     __slots__ = ("_builder",)
 
@@ -152,6 +161,16 @@ class RawSignatureParser(VisitingParser):
     first ``R``, the last element type of a buffer. It stops at the first error, which `error`
     then returns; the values before it have been visited. The first error stays, and a parser with
     an error visits nothing.
+
+    Example:
+        >>> from fnabi import raw
+        >>> parser = raw.RawSignatureParser()
+        >>> signature = b"I11!B8!d-1d200R4!S1!"
+        >>> parser.function_signature_to_string(signature)
+        '(Buffer<float32[?x200]>) -> (float32)'
+        >>> parser.visit_results(signature, lambda each: print(each.to_string()))
+        float32
+
     """
 
     __slots__ = ()
@@ -209,7 +228,17 @@ def _read_visited(
 
 
 class SipSignatureMangler:
-    """Builder of one side of a SIP signature from the path of each raw value."""
+    """Builder of one side of a SIP signature from the path of each raw value.
+
+    Example:
+        >>> from fnabi import sip
+        >>> inputs = sip.SipSignatureMangler()
+        >>> inputs.set_raw_signature_index(0, ["x"]), inputs.set_raw_signature_index(1, ["y"])
+        (True, True)
+        >>> sip.SipSignatureMangler.to_function_signature(inputs, sip.SipSignatureMangler()).encoded
+        b'I17!D13!K2!x_0K2!y_1R1!'
+
+    """
 
     __slots__ = ("_root",)
 
@@ -386,6 +415,18 @@ class SipSignatureParser(VisitingParser):
     `error` then returns; the visitor's `close_struct` is still called for every open structure.
     The first error stays, and a parser with an error visits nothing. Nesting is limited to 16,384
     levels.
+
+    Example:
+        >>> from fnabi import sip
+        >>> from fnabi.dropin.signature_mangle import SipSignatureParser
+        >>> visitor = SipSignatureParser.ToStringVisitor()
+        >>> SipSignatureParser().visit_inputs(visitor, b"I17!D13!K2!x_0K2!y_1R1!")
+        >>> print(visitor.s, end="")
+        :{
+          x=raw(0),
+          y=raw(1),
+        },
+
     """
 
     __slots__ = ()

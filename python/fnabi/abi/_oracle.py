@@ -148,6 +148,12 @@ def describe(array: object) -> BufferDescription:
         CallError: when `array` is none of these, its elements have no DType, less than a byte or
             another byte order than the machine, or its memory is not accessible.
 
+    Example:
+        >>> import numpy as np
+        >>> from fnabi import raw
+        >>> raw.describe(np.zeros((2, 3), np.float32))
+        BufferDescription(dtype=DType(kind='float', bits=32), shape=(2, 3), strides=(12, 4))
+
     """
     with naming("raw.describe: array"):
         return inspect(array)[0]
@@ -182,6 +188,13 @@ def oracle(buffer_type: Buffer, description: BufferDescription) -> BufferDescrip
         CallError: when the ranks or static dims differ, the values cannot be converted, a dim is
             specified in neither argument, or the machine cannot address that many bytes.
 
+    Example:
+        >>> import numpy as np
+        >>> from fnabi import Signature, raw
+        >>> (buffer,) = Signature.parse("(float32[?x3]) -> ()").inputs
+        >>> raw.oracle(buffer, raw.describe(np.zeros((2, 3), np.float32)))
+        BufferDescription(dtype=DType(kind='float', bits=32), shape=(2, 3), strides=(12, 4))
+
     """
     with naming("raw.oracle"):
         _expect(buffer_type, Buffer, "buffer_type")
@@ -205,6 +218,13 @@ def dynamic_dims(signature: Signature, arrays: Sequence[object]) -> tuple[int, .
     Raises:
         CallError: when the number of inputs differs, or `oracle` does not accept one; the text
             names it, such as ``arrays[1]``.
+
+    Example:
+        >>> import numpy as np
+        >>> from fnabi import Signature, raw
+        >>> signature = Signature.parse("(float32[?x3], float32[?]) -> ()")
+        >>> raw.dynamic_dims(signature, [np.zeros((2, 3), np.float32), np.zeros(5, np.float32)])
+        (2, 5)
 
     """
     with naming("raw.dynamic_dims"):
@@ -249,6 +269,13 @@ def allocate_results(
         CallError: when dynamic results have no allocator, `dims` do not match the signature, the
             allocator returns more or fewer buffers or one that cannot be passed as it is, or a
             buffer is too large or needs NumPy; the text names ``results[i]``.
+
+    Example:
+        >>> import numpy as np
+        >>> from fnabi import Signature, raw
+        >>> (result,) = raw.allocate_results(Signature.parse("() -> (float32[2x3])"))
+        >>> result.shape, result.dtype
+        ((2, 3), dtype('float32'))
 
     """
     with naming("raw.allocate_results"):

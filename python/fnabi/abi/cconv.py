@@ -116,6 +116,12 @@ def parse(text: Data) -> CallingConvention:
             not a register type, a span is nested, among the results or not closed.
         CallError: when `text` has another type.
 
+    Example:
+        >>> from fnabi import cconv
+        >>> convention = cconv.parse("0rIi_r")
+        >>> convention.arguments, convention.results
+        (('ref', 'i64', 'i32'), ('ref',))
+
     """
     if text.__class__ is not bytes:
         text = core.data_bytes(text, "cconv.parse")
@@ -128,6 +134,11 @@ def encode(convention: CallingConvention) -> str:
     Raises:
         CallError: when `convention` has another type, a span among its results or in a span, or a
             version other than 0.
+
+    Example:
+        >>> from fnabi import cconv
+        >>> cconv.encode(cconv.parse("0rIi_r"))
+        '0rIi_r'
 
     """
     return _encoded(convention, "cconv.encode").decode("ascii")

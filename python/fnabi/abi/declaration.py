@@ -123,6 +123,14 @@ def parse(
         FormatError: when `text` cannot be read as a declaration.
         CallError: when an argument has another type.
 
+    Example:
+        >>> from fnabi import declaration
+        >>> found = declaration.parse("sync func @add(%x: tensor<?xf32>) -> (%y: tensor<?xf32>)")
+        >>> print(found.signature)
+        (x: float32[?]) -> (y: float32[?])
+        >>> found.name, found.ambiguity
+        ('add', None)
+
     """
     data = text if text.__class__ is bytes else core.text_bytes(text, "declaration.parse")
     if inputs is None and results is None:

@@ -88,6 +88,11 @@ def parse(text: Data) -> Signature:
             through the JSON: ``a[1][3]`` is the first dim of the second argument's record.
         CallError: when `text` has another type.
 
+    Example:
+        >>> from fnabi import iree_abi
+        >>> print(iree_abi.parse('{"a":[["ndarray","f32",2,null,4]],"r":["i32"]}'))
+        (float32[?x4]) -> (i32)
+
     """
     if text.__class__ is not str:
         return _parse(core.data_bytes(text, "iree_abi.parse"), _layout)
@@ -117,6 +122,11 @@ def encode(signature: types.Signature) -> str:
             special float format, or of one bit but not bool; a negative dim; text that is not
             UTF-8; a key ``a`` or ``r``, or a value that is not JSON, among the extra keys.
         RangeError: when an integer does not fit in int64.
+
+    Example:
+        >>> from fnabi import Signature, iree_abi
+        >>> iree_abi.encode(Signature.parse("(x: float32[?x4]) -> (i32)"))
+        '{"a":[["named","x",["ndarray","f32",2,null,4]]],"r":["i32"]}'
 
     """
     return core.encode(
@@ -162,6 +172,12 @@ def flatten(
         CallError: when an argument is missing, surplus or given twice, or does not match its
             type; the text names it.
 
+    Example:
+        >>> from fnabi import iree_abi
+        >>> signature = iree_abi.parse('{"a":["i32",["sdict",["x","f32"],["y","f32"]]],"r":[]}')
+        >>> iree_abi.flatten(signature, [1, {"x": 2.0, "y": 3.0}])
+        [1, [2.0, 3.0]]
+
     """
     inputs = _types(signature, "flatten").inputs
     values = _bind(inputs, args, {} if kwargs is None else kwargs)
@@ -184,6 +200,12 @@ def unflatten(signature: types.Signature, results: Sequence[Any]) -> Any:
     Raises:
         CallError: when there are more or fewer `results` than the signature has, or one does not
             match its type; the text names it.
+
+    Example:
+        >>> from fnabi import iree_abi
+        >>> signature = iree_abi.parse('{"a":[],"r":[["sdict",["x","f32"],["y","f32"]]]}')
+        >>> iree_abi.unflatten(signature, [2.0, 3.0])
+        {'x': 2.0, 'y': 3.0}
 
     """
     given = _types(signature, "unflatten").results

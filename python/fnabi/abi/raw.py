@@ -48,6 +48,14 @@ def parse(text: Data) -> Signature:
         FormatError: when `text` is not exactly the grammar.
         CallError: when `text` has another type.
 
+    Example:
+        >>> from fnabi import raw
+        >>> signature = raw.parse(b"I11!B8!d-1d200R6!S3!t6")
+        >>> print(signature)
+        (float32[?x200]) -> (int32)
+        >>> signature.inputs[0].shape
+        (None, 200)
+
     """
     if text.__class__ is not bytes:
         text = core.data_bytes(text, "raw.parse")
@@ -72,6 +80,11 @@ def encode(signature: Signature) -> bytes:
             Scalar, Ref and Unknown, an element type other than the twelve, an unknown rank, a
             named Ref. Names of arguments and results are refused: `Signature.without_names`.
         RangeError: when a dim does not fit in int32.
+
+    Example:
+        >>> from fnabi import Signature, raw
+        >>> raw.encode(Signature.parse("(float32[?x200]) -> (int32)"))
+        b'I11!B8!d-1d200R6!S3!t6'
 
     """
     try:
@@ -102,6 +115,11 @@ def to_string(text: Data) -> str:
 
     Raises:
         FormatError: when `text` is not exactly the grammar.
+
+    Example:
+        >>> from fnabi import raw
+        >>> raw.to_string(b"I15!B11!d10d128d64R15!B11!t6d32d8d64")
+        '(Buffer<float32[10x128x64]>) -> (Buffer<sint32[32x8x64]>)'
 
     """
     signature = _parse(core.data_bytes(text, "raw.to_string"), _layout)

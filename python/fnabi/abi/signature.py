@@ -37,7 +37,15 @@ class Component(NamedTuple):
 
 
 class SignatureBuilder(lane.SignatureBuilder):
-    """Builder of a signature, component by component."""
+    """Builder of a signature, component by component.
+
+    Example:
+        >>> import fnabi
+        >>> builder = fnabi.SignatureBuilder()
+        >>> builder.integer(5).span(b"foobar", "A").encoded
+        b'_5A7!foobar'
+
+    """
 
     __slots__ = ()
 
@@ -80,6 +88,14 @@ class SignatureParser(lane.SignatureParser):
 
     Raises:
         CallError: when `data` has another type.
+
+    Example:
+        >>> import fnabi
+        >>> parser = fnabi.SignatureParser(b"_5A7!foobar")
+        >>> parser.type.name, parser.tag, parser.ival
+        ('INTEGER', '_', 5)
+        >>> [component.sval for component in parser]
+        [b'', b'foobar']
 
     """
 

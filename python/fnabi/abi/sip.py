@@ -100,6 +100,13 @@ def parse(text: Data) -> Signature:
             or nests more than 128 levels.
         CallError: when `text` has another type.
 
+    Example:
+        >>> from fnabi import sip, vmfb
+        >>> dense = vmfb.open("examples/classifier.vmfb").exports["dense"]
+        >>> structure = sip.parse(dense.attrs["sip"])
+        >>> print(structure.inputs)
+        {params: {bias: $2, kernel: $1}, x: $0}
+
     """
     if text.__class__ is not bytes:
         text = core.data_bytes(text, "sip.parse")
@@ -114,6 +121,12 @@ def encode(signature: Signature) -> bytes:
             twice in one structure or nests more than 128 levels.
         RangeError: when a key or an index does not fit in int32.
 
+    Example:
+        >>> from fnabi import sip
+        >>> pair = sip.Dict((("x", sip.Leaf(0)), ("y", sip.Leaf(1))))
+        >>> sip.encode(sip.Signature(pair, sip.Leaf(0)))
+        b'I17!D13!K2!x_0K2!y_1R3!_0'
+
     """
     return core.encode(lib.fnabi_sip_encode, signature, "sip.encode")
 
@@ -125,6 +138,18 @@ def to_string(text: Data, side: Literal["inputs", "results"]) -> str:
 
     Raises:
         FormatError: when `text` is not exactly the grammar.
+
+    Example:
+        >>> from fnabi import sip, vmfb
+        >>> dense = vmfb.open("examples/classifier.vmfb").exports["dense"]
+        >>> print(sip.to_string(dense.attrs["sip"], "inputs"), end="")
+        :{
+          params:{
+            bias=raw(2),
+            kernel=raw(1),
+          },
+          x=raw(0),
+        },
 
     """
     if side not in ("inputs", "results"):
@@ -138,7 +163,15 @@ def to_string(text: Data, side: Literal["inputs", "results"]) -> str:
 
 
 def paths(structure: Node | None) -> tuple[tuple[Path, int], ...]:
-    """Return the path and the index of every leaf of a structure."""
+    """Return the path and the index of every leaf of a structure.
+
+    Example:
+        >>> from fnabi import sip, vmfb
+        >>> dense = vmfb.open("examples/classifier.vmfb").exports["dense"]
+        >>> sip.paths(sip.parse(dense.attrs["sip"]).inputs)
+        ((('params', 'bias'), 2), (('params', 'kernel'), 1), (('x',), 0))
+
+    """
     found = []
     stack: list[tuple[Path, Node]] = [] if structure is None else [((), structure)]
     while stack:
@@ -170,6 +203,13 @@ def flatten(structure: Node | None, values: object) -> list[Any]:
     Raises:
         CallError: when `values` is nested in another way; when a key is missing or surplus, which
             the text names; when two different values have the same index, or an index has none.
+
+    Example:
+        >>> from fnabi import sip, vmfb
+        >>> dense = vmfb.open("examples/classifier.vmfb").exports["dense"]
+        >>> inputs = sip.parse(dense.attrs["sip"]).inputs
+        >>> sip.flatten(inputs, {"x": "X", "params": {"kernel": "K", "bias": "B"}})
+        ['X', 'K', 'B']
 
     """
     places = _places(structure, "sip.flatten")
@@ -227,6 +267,12 @@ def unflatten(structure: Node | None, flat: Iterable[Any]) -> Any:
 
     Raises:
         CallError: when the structure has other indexes than `flat`.
+
+    Example:
+        >>> from fnabi import sip, vmfb
+        >>> dense = vmfb.open("examples/classifier.vmfb").exports["dense"]
+        >>> sip.unflatten(sip.parse(dense.attrs["sip"]).results, ["LOGITS"])
+        {'logits': 'LOGITS'}
 
     """
     places = _places(structure, "sip.unflatten")

@@ -22,6 +22,13 @@ def looks_like_one(start: bytes) -> bool:
     """Return whether a file that begins with these 16 bytes is a library of any platform.
 
     That includes libraries of other platforms, for which `read` may need lief.
+
+    Example:
+        >>> from fnabi import library
+        >>> with open("build/kernels.so", "rb") as file:
+        ...     library.looks_like_one(file.read(16))
+        True
+
     """
     check_type("library.looks_like_one: start", start, bytes)
     return library_kind(start) is not None

@@ -273,6 +273,12 @@ def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
         CallError: If `library` is neither a path nor a contiguous buffer.
         OSError: If the file cannot be read.
 
+    Example:
+        >>> from fnabi import library
+        >>> file = library.read("build/kernels.so")
+        >>> file.functions, "libm.so.6" in file.needed
+        (('axpy', 'norm'), True)
+
     """
     if not isinstance(library, (str, os.PathLike)):
         return _read(library)

@@ -50,6 +50,13 @@ class Module(Instance):
     Its functions are items, and attributes where names do not clash. A library that a module was
     loaded from stays loaded once a function of it was taken, because objects that it makes need its
     code.
+
+    Example:
+        >>> import fnabi, numpy as np
+        >>> module = fnabi.Module.load("build/kernels.so")
+        >>> module.kind, module.norm(np.array([3, 4], np.float32))
+        ('library', 5.0)
+
     """
 
     @classmethod

@@ -28,6 +28,12 @@ class Shape(tuple[int, ...]):
         CallError: If `dims` is not an iterable of ints.
         RangeError: If an int does not fit in int64.
 
+    Example:
+        >>> import fnabi
+        >>> echo = fnabi.Function(lambda x: x)
+        >>> echo((2, 3)), echo(fnabi.Shape((2, 3)))
+        (Array([2, 3]), Shape((2, 3)))
+
     """
 
     __slots__ = ()

@@ -17,5 +17,12 @@ __all__ = ["get_include"]
 
 
 def get_include() -> str:
-    """Return the include folder (``-I``), with ``fnabi/callee.h`` and ``fnabi/callee.rs``."""
+    """Return the include folder (``-I``), with ``fnabi/callee.h`` and ``fnabi/callee.rs``.
+
+    Example:
+        >>> import fnabi, os
+        >>> sorted(os.listdir(os.path.join(fnabi.get_include(), "fnabi")))
+        ['callee.h', 'callee.rs']
+
+    """
     return str(Path(__file__).parents[1] / "include")

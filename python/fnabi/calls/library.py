@@ -102,6 +102,13 @@ class Functions(Mapping[str, "lane.Function"]):
     A function has its name, its documentation as ``__doc__``, its types as ``__signature__``, and
     the library's own description of them as ``schema`` (None if there is none). The documentation
     and the types come from functions of the library, so its code runs.
+
+    Example:
+        >>> import fnabi
+        >>> functions = fnabi.load_module("build/kernels.so").functions
+        >>> list(functions), "norm" in functions
+        (['axpy', 'norm'], True)
+
     """
 
     def __init__(self, handle: int, file: LibraryFile) -> None:
@@ -191,6 +198,12 @@ class Library(lane.Lookup):
         file: The symbols and dependencies of the file.
         functions: The functions by name.
 
+    Example:
+        >>> import fnabi
+        >>> lib = fnabi.load_module("build/kernels.so")
+        >>> print(lib["norm"].__doc__, lib.norm.__signature__)
+        The Euclidean norm of a vector. (arg0: Tensor, /) -> float
+
     """
 
     def __init__(self, path: str, file: LibraryFile, handle: int) -> None:
@@ -278,6 +291,14 @@ def load_module(path: str | os.PathLike[str]) -> Library:
             cannot be loaded again, because it registers functions or types by name.
         FormatError: If the file is damaged.
         OSError: If the file cannot be read.
+
+    Example:
+        >>> import fnabi, numpy as np
+        >>> lib = fnabi.load_module("build/kernels.so")
+        >>> lib.functions
+        <functions axpy, norm>
+        >>> lib.norm(np.array([3, 4], np.float32))
+        5.0
 
     """
     name = os.path.abspath(path_text("load_module: path", path))
@@ -461,6 +482,12 @@ def load_runtime() -> int | None:
     Returns:
         Its handle, even if it was already loaded; None if the package is not installed.
 
+    Example:
+        >>> from fnabi import library
+        >>> handle = library.load_runtime()
+        >>> (handle is None) == (library.runtime_path() is None)
+        True
+
     """
     loaded = lane.loaded_library(_RUNTIME_FILE)
     path = runtime_path() if loaded is None else None
@@ -474,6 +501,14 @@ def runtime_path() -> str | None:
     """Return the path of the ``libtvm_ffi`` of the installed package tvm_ffi, or None.
 
     The package is not imported.
+
+    Example:
+        >>> import os
+        >>> from fnabi import library
+        >>> path = library.runtime_path()
+        >>> path is None or os.path.isfile(path)
+        True
+
     """
     from importlib.metadata import PackageNotFoundError, distribution  # slow to import
 

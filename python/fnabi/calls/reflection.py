@@ -188,6 +188,13 @@ class ObjectType(type):
     """The class of the classes that represent types of libraries.
 
     A class has no attributes for its instances: they are memory of the library.
+
+    Example:
+        >>> import fnabi
+        >>> module = fnabi.get_type("ffi.Module")
+        >>> module.type_key, module.ancestors
+        ('ffi.Module', (<class Object of ffi.Object>,))
+
     """
 
     __fnabi_type__: TypeRecord
@@ -295,7 +302,15 @@ class _OwnType(ObjectType):
 
 
 class Instance(Object, metaclass=ObjectType):
-    """The base class of objects whose type a library has registered."""
+    """The base class of objects whose type a library has registered.
+
+    Example:
+        >>> import fnabi
+        >>> module = fnabi.Module.load("build/kernels.so")
+        >>> isinstance(module, fnabi.Instance), module.type_key
+        (True, 'ffi.Module')
+
+    """
 
     __fnabi_type__ = TypeRecord("ffi.Object", _FIRST)
 
@@ -338,6 +353,11 @@ def get_type(type_key: str) -> ObjectType:
         NotFoundError: No loaded library has registered the key. It is a `LookupError`.
         CallError: `type_key` is not a str.
 
+    Example:
+        >>> import fnabi
+        >>> fnabi.get_type("ffi.Module") is fnabi.Module
+        True
+
     """
     if not isinstance(type_key, str):
         raise ArgumentTypeError(f"get_type: type_key: expected str, got {type(type_key).__name__}")
@@ -348,7 +368,14 @@ def get_type(type_key: str) -> ObjectType:
 
 
 def list_type_keys() -> list[str]:
-    """Return the keys of all registered types of objects, in the order of their indexes."""
+    """Return the keys of all registered types of objects, in the order of their indexes.
+
+    Example:
+        >>> import fnabi
+        >>> {"ffi.Array", "ffi.Map", "ffi.Module"} <= {*fnabi.list_type_keys()}
+        True
+
+    """
     return [key for key in _all_keys() if (lane.type_index_of(key) or 0) >= _FIRST]
 
 

@@ -76,6 +76,14 @@ def get_global_func(name: str, allow_missing: bool = False) -> lane.Function | N
         NotFoundError: The name is not registered. It is a `LookupError`.
         CallError: `name` is not a str.
 
+    Example:
+        >>> import fnabi
+        >>> _ = fnabi.register_global_func("demo.add_one", lambda x: x + 1)
+        >>> fnabi.get_global_func("demo.add_one")(2)
+        3
+        >>> print(fnabi.get_global_func("demo.missing", allow_missing=True))
+        None
+
     """
     function = _get(_check(name, "get_global_func"))
     if function is None and not allow_missing:
@@ -87,6 +95,13 @@ def list_global_func_names() -> list[str]:
     """Return the names of all global functions, in the order of the registry.
 
     A function that replaces another one may move to the end.
+
+    Example:
+        >>> import fnabi
+        >>> _ = fnabi.register_global_func("demo.zero", lambda: 0, override=True)
+        >>> "demo.zero" in fnabi.list_global_func_names()
+        True
+
     """
     use_runtime()
     listing = lane.global_function("ffi.FunctionListGlobalNamesFunctor")
@@ -123,6 +138,14 @@ def register_global_func(
         RegisteredError: The name is registered and `override` is false. It is a `RuntimeError`.
         CallError: `name` is not a str, or `func` is not callable.
 
+    Example:
+        >>> import fnabi
+        >>> @fnabi.register_global_func("demo.double")
+        ... def double(x: int) -> int:
+        ...     return 2 * x
+        >>> fnabi.get_global_func("demo.double")(21)
+        42
+
     """
     if func is None and callable(name):
         return register_global_func(getattr(name, "__name__", repr(name)), name, override)
@@ -139,6 +162,13 @@ def remove_global_func(name: str) -> None:
 
     Raises:
         CallError: `name` is not a str.
+
+    Example:
+        >>> import fnabi
+        >>> _ = fnabi.register_global_func("demo.once", lambda: 1)
+        >>> fnabi.remove_global_func("demo.once")
+        >>> "demo.once" in fnabi.list_global_func_names()
+        False
 
     """
     _check(name, "remove_global_func")

@@ -50,7 +50,16 @@ _DEPTH: Final[int] = lib.FNABI_DEPTH_MAX
 
 
 class Hint(str):
-    """A Python type hint as text. `inspect.Signature` shows it without quotes."""
+    """A Python type hint as text. `inspect.Signature` shows it without quotes.
+
+    Example:
+        >>> import inspect
+        >>> from fnabi import schema
+        >>> kind = inspect.Parameter.POSITIONAL_ONLY
+        >>> inspect.Parameter("x", kind, annotation=schema.Hint("int | str"))
+        <Parameter "x: int | str">
+
+    """
 
     __slots__ = ()
 
@@ -145,13 +154,18 @@ _node_decoder = msgspec.json.Decoder(_Node)
 
 
 def parse(text: str | bytes | bytearray | memoryview) -> Metadata:
-    """Parse metadata of a function, which its symbol ``__tvm_ffi__metadata_f`` returns.
+    r"""Parse metadata of a function, which its symbol ``__tvm_ffi__metadata_f`` returns.
 
     Raises:
         FormatError: If the JSON is malformed or is not a schema. If the error is inside the
             schema, its offset is relative to the schema's text and its path begins with
             ``type_schema``.
         CallError: If `text` is neither text nor bytes.
+
+    Example:
+        >>> from fnabi import schema
+        >>> schema.parse('{"type_schema":"{\\"type\\":\\"int\\"}"}')
+        Metadata(schema=TypeSchema(name='int'))
 
     """
     data = core.text_bytes(text, "schema.parse")
@@ -170,6 +184,11 @@ def parse_type(text: str | bytes | bytearray | memoryview) -> TypeSchema | Funct
     Raises:
         FormatError: If the JSON is malformed or is not a schema.
         CallError: If `text` is neither text nor bytes.
+
+    Example:
+        >>> from fnabi import schema
+        >>> print(schema.parse_type('{"type":"Array","args":[{"type":"int"}]}'))
+        Array<int>
 
     """
     return _parse(core.text_bytes(text, "schema.parse_type"), "")
@@ -329,7 +348,15 @@ _MAPPINGS = {
 
 
 class Spelling:
-    """How type hints spell the types of a library. A subclass may spell them differently."""
+    """How type hints spell the types of a library. A subclass may spell them differently.
+
+    Example:
+        >>> from fnabi import schema
+        >>> type = schema.parse_type('{"type":"Optional","args":[{"type":"ffi.Tensor"}]}')
+        >>> schema.Spelling().hint(type, result=False)
+        'Tensor | None'
+
+    """
 
     def plain(self, name: str, result: bool) -> str | None:
         """Return the hint of a type without type arguments, or None for any other type."""
@@ -410,6 +437,13 @@ def signature(schema: Schema | None, names: tuple[str, ...] | None = None) -> Si
         names: The names of the parameters, by which arguments may be passed. The ABI has none:
             without them, or if Python allows no parameters of such names, the parameters are
             positional and named ``arg0`` and so on, or ``*args`` if their number is unknown.
+
+    Example:
+        >>> from fnabi import schema
+        >>> types = '[{"type":"int"},{"type":"float"}]'  # of the result, of the arguments
+        >>> function = schema.parse_type(f'{{"type":"ffi.Function","args":{types}}}')
+        >>> print(schema.signature(function, ("x",)))
+        (x: float) -> int
 
     """
     if schema is not None:

@@ -34,7 +34,14 @@ __all__ = ["get_raw_stream", "use_raw_stream", "use_tensors", "use_torch_stream"
 
 
 def get_raw_stream(device: Device | object) -> int:
-    """Return the current stream of a device for this thread: its handle, 0 for the default."""
+    """Return the current stream of a device for this thread: its handle, 0 for the default.
+
+    Example:
+        >>> import fnabi
+        >>> fnabi.get_raw_stream(fnabi.Device("cuda"))
+        0
+
+    """
     return lane.get_stream(*_parts("get_raw_stream", device))
 
 
@@ -49,6 +56,15 @@ def use_raw_stream(device: Device | object, stream: object) -> Iterator[None]:
 
     Raises:
         CallError: If `stream` is none of these.
+
+    Example:
+        >>> import fnabi
+        >>> device = fnabi.Device("cuda")
+        >>> with fnabi.use_raw_stream(device, 4096):
+        ...     fnabi.get_raw_stream(device)
+        4096
+        >>> fnabi.get_raw_stream(device)
+        0
 
     """
     old = set_raw_stream(device, stream)
@@ -96,6 +112,12 @@ def use_torch_stream(context: AbstractContextManager[Any] | None = None) -> Iter
         context: What is entered first, such as ``torch.cuda.stream(s)`` or
             ``torch.cuda.graph(g)``; it is left last.
 
+    Example:
+        >>> import fnabi, torch
+        >>> if torch.cuda.is_available():
+        ...     with fnabi.use_torch_stream(torch.cuda.stream(torch.cuda.Stream())):
+        ...         print(fnabi.get_raw_stream(torch.device("cuda")) != 0)
+
     """
     if context is not None:
         where = "use_torch_stream: context"
@@ -120,6 +142,13 @@ def use_tensors(type: type[Any]) -> Iterator[None]:
 
     Raises:
         CallError: If `type` is neither.
+
+    Example:
+        >>> import fnabi, torch
+        >>> echo = fnabi.Function(lambda x: x)
+        >>> with fnabi.use_tensors(fnabi.Tensor):
+        ...     echo(torch.ones(2))
+        <fnabi.Tensor of shape (2,), float32 on cpu:0>
 
     """
     old = lane.set_tensors(type)

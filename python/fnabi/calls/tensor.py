@@ -106,6 +106,12 @@ class Device:
     Raises:
         CallError: If `type` is not a known name, or a number does not fit in int32.
 
+    Example:
+        >>> import fnabi
+        >>> device = fnabi.Device("cuda", 1)
+        >>> device.type, device.id, str(device)
+        (2, 1, 'cuda:1')
+
     """
 
     __slots__ = ("id", "type")
@@ -167,6 +173,11 @@ def dtype_of(code: int, bits: int, lanes: int) -> DType:
     Raises:
         CallError: If DLPack has no such dtype, or DType cannot express it.
 
+    Example:
+        >>> from fnabi import tensor
+        >>> print(tensor.dtype_of(2, 32, 1))
+        float32
+
     """
     for name, number in ("code", code), ("bits", bits), ("lanes", lanes):
         check_type(f"tensor.dtype_of: {name}", number, int)
@@ -192,6 +203,12 @@ def dtype_parts(x: object) -> tuple[int, int, int]:
 
     Raises:
         CallError: If DLPack has no such dtype. It has no signless integers and no index type.
+
+    Example:
+        >>> import numpy as np
+        >>> from fnabi import tensor
+        >>> tensor.dtype_parts("float32"), tensor.dtype_parts(np.int8)
+        ((2, 32, 1), (0, 8, 1))
 
     """
     try:
@@ -254,6 +271,11 @@ def device_parts(x: object) -> tuple[int, int]:
 
     Raises:
         CallError: If DLPack has no such device.
+
+    Example:
+        >>> from fnabi import Device, tensor
+        >>> tensor.device_parts(Device("cuda", 1))
+        (2, 1)
 
     """
     try:

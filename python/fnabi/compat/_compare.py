@@ -126,6 +126,13 @@ def compare(
         FormatError: when an export refers to a function that its module does not have.
         CallError: when one of them is not a module, or is closed, or `runtime` names no release.
 
+    Example:
+        >>> from fnabi import compat, vmfb
+        >>> old, new = (vmfb.open(f"examples/releases/{each}/rank.vmfb") for each in ("1.0", "2.0"))
+        >>> found = compat.compare(old, new)
+        >>> print(found.verdict, found.changes[0], sep=": ")
+        incompatible: breaking  main$async: inputs[0].dtype changed: float32[?x6] => i32[?x6]
+
     """
     asked = asked_releases("compat.compare", runtime, driver, machine)
     return compare_asked(old, new, asked)
@@ -167,6 +174,12 @@ def compare_signatures(
         old: The signature that callers were written for.
         new: The signature that they would call.
         keywords: Whether callers may pass arguments by name.
+
+    Example:
+        >>> from fnabi import Signature, compat
+        >>> old, new = (Signature.parse(f"(float32[{dim}]) -> ()") for dim in ("?", "4"))
+        >>> print(*compat.compare_signatures(old, new))
+        breaking  inputs[0].shape[0] narrowed: float32[?] => float32[4]
 
     """
     check_type("compat.compare_signatures: old", old, Signature)

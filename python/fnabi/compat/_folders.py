@@ -69,6 +69,16 @@ def compare_folders(
         CallError: when one of them is no folder, `runtime` names no release, or rich, which draws
             the bar, is not installed.
 
+    Example:
+        >>> from fnabi import compat
+        >>> for found in compat.compare_folders("examples/releases/1.0", "examples/releases/2.0"):
+        ...     print(found.file, found.verdict)
+        embed.vmfb compatible
+        project.vmfb incompatible
+        rank.vmfb incompatible
+        scale.vmfb added
+        vision.vmfb incompatible
+
     """
     where = "compat.compare_folders"
     asked = asked_releases(where, runtime, driver, machine)

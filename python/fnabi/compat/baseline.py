@@ -31,6 +31,13 @@ def encode(module: Module) -> str:
     Raises:
         FormatError: when an export refers to a function that the module does not have.
 
+    Example:
+        >>> from fnabi import baseline, compat, vmfb
+        >>> old = baseline.encode(vmfb.open("examples/releases/1.0/rank.vmfb"))
+        >>> new = vmfb.open("examples/releases/2.0/rank.vmfb")
+        >>> compat.compare(baseline.parse(old), new).verdict
+        'incompatible'
+
     """
     check_type("baseline.encode: module", module, Module, RecordedModule)
     recorded = record(module)
@@ -43,6 +50,13 @@ def parse(text: Data) -> Module:
     Raises:
         FormatError: when `text` is not a baseline (code ``baseline``), or when its lines are not
             those of the module that it records.
+
+    Example:
+        >>> from fnabi import baseline, vmfb
+        >>> text = baseline.encode(vmfb.open("examples/classifier.vmfb"))
+        >>> module = baseline.parse(text)
+        >>> module.name, list(module.exports)
+        ('classifier', ['normalize', 'dense', 'version', '__init'])
 
     """
     if not isinstance(text, str):

@@ -44,7 +44,15 @@ _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def verdict(files: Iterable[FileComparison]) -> FileCompatibility:
-    """Return the worst verdict of the files; ``"compatible"`` without any."""
+    """Return the worst verdict of the files; ``"compatible"`` without any.
+
+    Example:
+        >>> from fnabi import compat, report
+        >>> found = compat.compare_folders("examples/releases/1.0", "examples/releases/2.0")
+        >>> report.verdict(found)
+        'incompatible'
+
+    """
     found = {each.verdict for each in check_items("report.verdict: files", files, FileComparison)}
     return next((each for each in _WORST if each in found), "compatible")
 
@@ -55,6 +63,12 @@ def write(files: Sequence[FileComparison], format: str) -> str:
     Raises:
         ArgumentTypeError: when `files` is something else.
         ArgumentValueError: when there is no such format.
+
+    Example:
+        >>> from fnabi import compat, report
+        >>> found = [*compat.compare_folders("examples/releases/1.0", "examples/releases/2.0")]
+        >>> print(report.write(found, "markdown").splitlines()[0])
+        ### ABI: incompatible
 
     """
     writers = {"markdown": _markdown, "github": _github, "sarif": _sarif}

@@ -73,6 +73,12 @@ def render(shown: Module | Library | LibraryFile, file: str = "") -> str:
         CallError: When `shown` is something else, or a closed module.
         FormatError: When an export refers to a function that the module does not have.
 
+    Example:
+        >>> from pathlib import Path
+        >>> from fnabi import html, vmfb
+        >>> module = vmfb.open("examples/classifier.vmfb")
+        >>> _ = Path("page.html").write_text(html.render(module, "classifier.vmfb"))
+
     """
     check_type("html.render: file", file, str)
     if isinstance(shown, Module):
@@ -107,6 +113,12 @@ def render_diff(
         CallError: When a module is closed.
         FormatError: When an export refers to a function that its module does not have.
 
+    Example:
+        >>> from pathlib import Path
+        >>> from fnabi import html, vmfb
+        >>> old, new = (vmfb.open(f"examples/releases/{each}/rank.vmfb") for each in ("1.0", "2.0"))
+        >>> _ = Path("diff.html").write_text(html.render_diff(old, new, ("rank 1.0", "rank 2.0")))
+
     """
     for name, module in (("old", old), ("new", new)):
         if not isinstance(module, Module):  # a baseline has exports too
@@ -123,6 +135,13 @@ def render_folders(found: Sequence[FileComparison], folders: tuple[str, str] = (
 
     Returns:
         The page, which has only ASCII characters.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from fnabi import compat, html
+        >>> folders = "examples/releases/1.0", "examples/releases/2.0"
+        >>> found = [*compat.compare_folders(*folders)]
+        >>> _ = Path("folders.html").write_text(html.render_folders(found, folders))
 
     """
     found = check_items("html.render_folders: found", found, FileComparison)
@@ -142,6 +161,13 @@ def render_catalog(catalog: Catalog, file: str = "") -> str:
     Raises:
         CallError: When the catalog is closed.
         FileNotFoundError: When there is no catalog.
+
+    Example:
+        >>> from pathlib import Path
+        >>> import fnabi
+        >>> with fnabi.Catalog("models.duckdb") as catalog:
+        ...     updated = catalog.update("examples/releases/1.0")
+        ...     _ = Path("catalog.html").write_text(fnabi.html.render_catalog(catalog))
 
     """
     from fnabi.many.catalog import Catalog

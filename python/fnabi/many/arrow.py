@@ -47,7 +47,16 @@ _Batch = TypeVar("_Batch")
 
 
 class Batches:
-    """Record batches of fnabi: anything that reads Arrow data reads them, once."""
+    """Record batches of fnabi: anything that reads Arrow data reads them, once.
+
+    Example:
+        >>> import fnabi, pyarrow as pa
+        >>> exports = fnabi.vmfb.scan("examples/releases/1.0")
+        >>> batches = fnabi.arrow.decode(exports, "calling_convention", "cconv", into="convention")
+        >>> pa.RecordBatchReader.from_stream(batches).read_all().num_rows
+        12
+
+    """
 
     __slots__ = ("_arrays", "_schema")
 
@@ -96,6 +105,15 @@ def decode(
 
     Raises:
         CallError: when an argument is invalid, or the table already has such a column.
+
+    Example:
+        >>> import fnabi, pyarrow as pa
+        >>> batch = pa.record_batch({"name": ["mlp"], "sig": ["I11!B8!d-1d200R4!S1!"]})
+        >>> decoded = fnabi.arrow.decode(batch, "sig", "raw")
+        >>> decoded.column_names
+        ['name', 'sig', 'status', 'error_offset', 'inputs', 'results']
+        >>> decoded["inputs"][0][0]["shape"].as_py()
+        [None, 200]
 
     """
     abi = check_abi("arrow.decode", abi)
@@ -152,6 +170,13 @@ def encode(
 
     Raises:
         CallError: when an argument is invalid, or the table already has such a column.
+
+    Example:
+        >>> import fnabi, pyarrow as pa
+        >>> batch = pa.record_batch({"sig": ["I11!B8!d-1d200R4!S1!"]})
+        >>> decoded = fnabi.arrow.decode(batch, "sig", "raw", drop=True)
+        >>> fnabi.arrow.encode(decoded, "text", "raw")["text"].to_pylist()
+        ['I11!B8!d-1d200R4!S1!']
 
     """
     abi = check_abi("arrow.encode", abi)

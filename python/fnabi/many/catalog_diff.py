@@ -108,6 +108,19 @@ def compare_catalogs(
         FormatError: when one of them is not a catalog.
         CallError: when `runtime` names no release.
 
+    Example:
+        >>> import fnabi
+        >>> for release in ("1.0", "2.0"):
+        ...     with fnabi.Catalog(f"{release}.duckdb") as catalog:
+        ...         updated = catalog.update(f"examples/releases/{release}")
+        >>> for found in fnabi.catalog_diff.compare_catalogs("1.0.duckdb", "2.0.duckdb"):
+        ...     print(found.file, found.verdict)
+        embed.vmfb compatible
+        project.vmfb incompatible
+        rank.vmfb incompatible
+        scale.vmfb added
+        vision.vmfb incompatible
+
     """
     asked = asked_releases("catalog_diff.compare_catalogs", runtime, driver, machine)
     for name, each in ("old", old), ("new", new):
@@ -128,6 +141,14 @@ def group(comparisons: Iterable[FileComparison]) -> list[Cause]:
     """Group the changes by their cause: the worst first, then those of the most files.
 
     Files that cannot be read are left out.
+
+    Example:
+        >>> from fnabi import catalog_diff, compat
+        >>> files = compat.compare_folders("examples/releases/1.0", "examples/releases/2.0")
+        >>> worst = catalog_diff.group(files)[0]
+        >>> worst.severity, worst.kind, worst.files
+        ('breaking', 'changed', 1)
+
     """
     found: dict[tuple[Severity, ChangeKind, str], list[Occurrence]] = {}
     for each in check_items("catalog_diff.group: comparisons", comparisons, FileComparison):

@@ -64,6 +64,16 @@ class Client:
         FormatError: If the module is damaged.
         OSError: If the file cannot be read.
 
+    Example:
+        >>> import iree.runtime
+        >>> from fnabi import Signature, client
+        >>> class Classifier(client.Client):
+        ...     SIGNATURES = {"version": Signature.parse("() -> (output0: i32)")}
+        ...     def version(self) -> int:
+        ...         return self._call("version")
+        >>> Classifier("examples/classifier.vmfb", "local-sync").version()
+        3
+
     """
 
     SIGNATURES: ClassVar[Mapping[str, Signature]] = {}
@@ -79,7 +89,7 @@ class Client:
         self,
         path: str | os.PathLike[str] | None = None,
         driver: str | None = None,
-        modules: Iterable[Any] = (),
+        modules: Iterable[object] = (),
     ) -> None:
         if path is None:
             text = "client.Client: path: missing, expected that of the .vmfb file"
@@ -149,7 +159,17 @@ class Client:
 
 
 def without_fences(export: vmfb.Export) -> Signature:
-    """Return the signature of a function, for an asynchronous one without its two fences."""
+    """Return the signature of a function, for an asynchronous one without its two fences.
+
+    Example:
+        >>> from fnabi import client, vmfb
+        >>> module = vmfb.open("examples/releases/1.0/project.vmfb")
+        >>> print(module.exports["main$async"].signature)
+        (float32[?x6], float32[6x?], ref<!hal.fence>, ref<!hal.fence>) -> (float32[?x?])
+        >>> print(client.without_fences(module.exports["main$async"]))
+        (float32[?x6], float32[6x?]) -> (float32[?x?])
+
+    """
     check_type("client.without_fences: export", export, vmfb.Export)
     signature = export.signature
     inputs = signature.inputs

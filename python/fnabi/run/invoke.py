@@ -64,6 +64,11 @@ def signature_of(reflection: Mapping[str, str]) -> Signature | None:
     Raises:
         FormatError: If the text is malformed.
 
+    Example:
+        >>> from fnabi import invoke
+        >>> print(invoke.signature_of({"iree.abi": '{"a":["i32"],"r":["i32"]}'}))
+        (i32) -> (i32)
+
     """
     check_attribute("invoke.signature_of: reflection", reflection, "get", "a mapping")
     text = reflection.get("iree.abi")
@@ -102,6 +107,18 @@ class Invoker:
 
     Raises:
         FormatError: If the function's own signature or `convention` is malformed.
+
+    Example:
+        >>> import iree.runtime, numpy as np
+        >>> from fnabi import invoke
+        >>> config = iree.runtime.Config("local-sync")
+        >>> module = iree.runtime.VmModule.mmap(config.vm_instance, "examples/classifier.vmfb")
+        >>> context = iree.runtime.SystemContext(config=config)
+        >>> context.add_vm_module(module)
+        >>> normalize = module.lookup_function("normalize")
+        >>> call = invoke.Invoker(context.vm_context, config.device, normalize)
+        >>> call(np.full((1, 64), 4, np.int8), 0.5).shape
+        (1, 64)
 
     """
 
@@ -171,6 +188,15 @@ class Marshaller:
         to_host: Whether results are NumPy arrays or the runtime's device arrays.
         widened: Whether float scalars below 32 bits are passed as f32 numbers, and not as their
             bits; by default as for the release of the runtime. Results come as what they are.
+
+    Example:
+        >>> import iree.runtime, numpy as np
+        >>> from fnabi import Signature, invoke
+        >>> marshaller = invoke.Marshaller(iree.runtime.get_device("local-sync"))
+        >>> types = Signature.parse("(float32[2], int32) -> ()").inputs
+        >>> packed = marshaller.pack(types, [np.ones(2, np.float32), 7])
+        >>> marshaller.unpack(types, packed)
+        [array([1., 1.], dtype=float32), 7]
 
     """
 
@@ -438,6 +464,12 @@ def element_type(dtype: DType) -> int | None:
     """Return the number of IREE's element type, or None if there is none.
 
     It is the kind, and the bit count in the low bits.
+
+    Example:
+        >>> from fnabi import DType, invoke
+        >>> hex(invoke.element_type(DType("float32")))
+        '0x21000020'
+
     """
     check_type("invoke.element_type: dtype", dtype, DType)
     kind = _FORMATS.get(dtype.format) if dtype.format else _KINDS.get(dtype.kind)

@@ -15,6 +15,7 @@ left out silently: what a target cannot express is a comment in the text, and in
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import Protocol
 
 from fnabi._base.url import public
 from fnabi.stub._c_header import c_header
@@ -26,12 +27,37 @@ from fnabi.stub._runner import command_lines
 from fnabi.vmfb import Module
 from fnabi.vmfb.example import DIM
 
-__all__ = ["FORMATS", "Stub"]
+__all__ = ["FORMATS", "Generator", "Stub"]
+
+
+class Generator(Protocol):
+    """A function of `FORMATS`, which generates the code for a compiled module."""
+
+    def __call__(
+        self,
+        module: Module,
+        path: str,
+        *,
+        output: str | None = None,
+        only: Collection[str] | None = None,
+        dim: int = DIM,
+    ) -> Stub:
+        """Generate code.
+
+        Args:
+            module: The module.
+            path: The path of its file.
+            output: The path of the generated file, to which a Python client finds its module
+                relative.
+            only: The names of the functions to generate for, all without it.
+            dim: The size of each dynamic dim in command lines.
+
+        """
 
 
 def _generator(
     write: Callable[[Interface, str | None, int], Stub], reserved: frozenset[str] = frozenset()
-) -> Callable[..., Stub]:
+) -> Generator:
     def generate(
         module: Module,
         path: str,
@@ -45,15 +71,10 @@ def _generator(
     return generate
 
 
-FORMATS = {
+FORMATS: dict[str, Generator] = {
     "python": _generator(lambda found, output, _: client(found, output), OWN),
     "json-schema": _generator(lambda found, *_: json_schema(found)),
     "c-header": _generator(lambda found, *_: c_header(found)),
     "iree-run-module": _generator(lambda found, _, dim: command_lines(found, dim)),
 }
-"""The generators for compiled modules.
-
-Each accepts a module and the path of its file; as `only` the names of the functions to generate
-for, all without it; as `output` the path of the generated file, to which a Python client finds
-its module relative; and as `dim` the size of each dynamic dim in command lines.
-"""
+"""The generators for compiled modules, by the target."""

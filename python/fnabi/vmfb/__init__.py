@@ -135,6 +135,13 @@ class Module:
     Each table is decoded on first access, and kept. A module holds its file or buffer until it is
     closed or deleted, and is a context manager. What was read before stays valid; reading more
     from a closed module raises CallError, and from a changed file FormatError.
+
+    Example:
+        >>> from fnabi import vmfb
+        >>> with vmfb.open("examples/classifier.vmfb") as module:
+        ...     module.name, module.bytecode_version, [*module.exports]
+        ('classifier', (17, 0), ['normalize', 'dense', 'version', '__init'])
+
     """
 
     _lenient = False
@@ -602,6 +609,12 @@ def open(
         CallError: when `path` is not a path, or fsspec or its package for a URL is not installed.
         OSError: when the file cannot be read.
 
+    Example:
+        >>> from fnabi import vmfb
+        >>> module = vmfb.open("examples/classifier.vmfb")
+        >>> print(module.exports["normalize"].signature)
+        (input0: i8[?x64], input1: float32) -> (output0: float32[?x64])
+
     """
     path = path_text("vmfb.open: path", path)
     if is_remote(path):
@@ -643,6 +656,13 @@ def from_buffer(data: ReadableBuffer, *, lenient: bool = False) -> Module:
         FormatError: as for `open`.
         CallError: when `data` has no contiguous buffer.
 
+    Example:
+        >>> from pathlib import Path
+        >>> from fnabi import vmfb
+        >>> module = vmfb.from_buffer(Path("examples/classifier.vmfb").read_bytes())
+        >>> print(module.exports["normalize"].signature)
+        (input0: i8[?x64], input1: float32) -> (output0: float32[?x64])
+
     """
     return Module(data, "vmfb.from_buffer", lenient)
 
@@ -656,6 +676,11 @@ def verify(data: ReadableBuffer) -> None:
     Raises:
         FormatError: as for `open`.
         CallError: when `data` has no contiguous buffer.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from fnabi import vmfb
+        >>> vmfb.verify(Path("examples/classifier.vmfb").read_bytes())
 
     """
     _verified(data, "vmfb.verify", False)
@@ -724,6 +749,16 @@ def scan(
 
     Raises:
         CallError: when an argument has another type or `threads` is below 1.
+
+    Example:
+        >>> from fnabi import vmfb
+        >>> for row in vmfb.scan("examples/releases/1.0").rows():
+        ...     if row.function == "main":
+        ...         print(row.module, row.signature)
+        embed (i64[?x?], float32[16x8]) -> (float32[?x?x8])
+        project (float32[?x6], float32[6x?]) -> (float32[?x?])
+        rank (float32[?x6]) -> (i64[?])
+        vision (float32[1x3x224x224], float32[3x10]) -> (float32[1x10])
 
     """
     from fnabi.vmfb._scan import Scan

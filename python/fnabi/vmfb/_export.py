@@ -417,6 +417,13 @@ class Exports(Mapping[str, Export]):
     It iterates over the names. A module may have a name twice: ``exports["mm"]`` is the first
     export of that name, while `len`, iteration, `values` and `items` have all of them.
     ``exports.values()[0]`` is the first export of the module.
+
+    Example:
+        >>> from fnabi import vmfb
+        >>> exports = vmfb.open("examples/classifier.vmfb").exports
+        >>> list(exports), exports["dense"].calling_convention
+        (['normalize', 'dense', 'version', '__init'], '0rrr_r')
+
     """
 
     def __init__(self, exports: tuple[Export, ...] = ()) -> None:

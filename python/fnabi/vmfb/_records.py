@@ -51,6 +51,12 @@ class Attributes(Mapping[str, str]):
     Attributes:
         pairs: All keys and values, including duplicates, in the order of the module.
 
+    Example:
+        >>> from fnabi import vmfb
+        >>> attrs = vmfb.open("examples/classifier.vmfb").exports["normalize"].attrs
+        >>> attrs["fbr"], list(attrs)
+        ('normalize$allocate', ['f', 'fbr', 'fv', 'iree.abi.declaration', 'sip', 'sipv'])
+
     """
 
     __slots__ = ("_last", "pairs")

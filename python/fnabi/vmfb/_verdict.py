@@ -305,6 +305,13 @@ def releases() -> tuple[str, ...]:
     """Return the releases of IREE's runtime that were measured, oldest first.
 
     Those up to 2024 are named by their date, ``"20241104.1068"``.
+
+    Example:
+        >>> from fnabi import vmfb
+        >>> module = vmfb.open("examples/classifier.vmfb")
+        >>> [each for each in vmfb.releases() if module.runs_on(each).loads]
+        ['3.12.0', '3.13.0']
+
     """
 
     def read(_data: bytes, _size: int, out: object, room: int, _error: object) -> int:

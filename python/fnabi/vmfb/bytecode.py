@@ -100,6 +100,15 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
         CallError: If there is no such function, the module is closed, or it is remote and texts to
             show are among the data that have not been read.
 
+    Example:
+        >>> from fnabi import bytecode, vmfb
+        >>> module = vmfb.open("examples/classifier.vmfb")
+        >>> print(bytecode.disassemble(module, "version"))
+        function @version() -> (i32)  // ordinal 2
+        bb0:
+          0001  %i0 = const.i32 3
+          0008  return %i0
+
     """
     _check_module("bytecode.disassemble", module)
     first, count = 0, _ALL
@@ -141,6 +150,11 @@ def verify(module: Module) -> tuple[BytecodeFinding, ...]:
             size allows (``work``), or the file has changed.
         CallError: If the module is closed.
 
+    Example:
+        >>> from fnabi import bytecode, vmfb
+        >>> bytecode.verify(vmfb.open("examples/classifier.vmfb"))
+        ()
+
     """
     try:  # costs nothing where nothing is raised
         source = module._source()
@@ -158,6 +172,12 @@ def names(module: Module) -> dict[int, str]:
 
     The name of a function is that of its first export. Up to version 16 the debug database also
     contains the names of internal functions.
+
+    Example:
+        >>> from fnabi import bytecode, vmfb
+        >>> bytecode.names(vmfb.open("examples/classifier.vmfb"))
+        {3: '__init', 2: 'version', 1: 'dense', 0: 'normalize'}
+
     """
     _check_module("bytecode.names", module)
     exports = module._decode(lib.fnabi_vmfb_field, _exports, _EXPORTS)
@@ -180,6 +200,13 @@ def find(module: Module, function: str | int, caller: str = "bytecode.find") -> 
 
     Raises:
         CallError: If there is no such function. `caller` is what it names.
+
+    Example:
+        >>> from fnabi import bytecode, vmfb
+        >>> module = vmfb.open("examples/classifier.vmfb")
+        >>> ordinal = bytecode.find(module, "dense")
+        >>> ordinal, module.functions[ordinal].calling_convention
+        (1, '0rrr_r')
 
     """
     _check_module(caller, module)

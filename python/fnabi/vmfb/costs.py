@@ -63,13 +63,27 @@ def of(module: Module, function: str | int) -> Costs | None:
         FormatError: If the bytecode has an unknown version (``bytecode-version``).
         CallError: If the module is closed.
 
+    Example:
+        >>> from fnabi import costs, vmfb
+        >>> found = costs.of(vmfb.open("examples/releases/2.0/vision.vmfb"), "main")
+        >>> print(found.peak, "of that in results:", found.results)
+        64*((12*A + 63) // 64) + 40*A of that in results: 40*A
+
     """
     ordinal = find(module, function, "costs.of")
     return read(module)[ordinal]
 
 
 def read(module: Module) -> tuple[Costs | None, ...]:
-    """Return what calls of all functions take, by ordinal; raises as `of` does."""
+    """Return what calls of all functions take, by ordinal; raises as `of` does.
+
+    Example:
+        >>> from fnabi import costs, vmfb
+        >>> found = costs.read(vmfb.open("examples/classifier.vmfb"))
+        >>> [str(each.peak) for each in found if each]
+        ['256*A', '40*A', '0', '0']
+
+    """
     check_attribute("costs.read: module", module, "_source", "a Module of fnabi.vmfb")
     return count(read_programs(module))
 
@@ -83,6 +97,12 @@ def weights(module: Module) -> tuple[RodataSegment, ...]:
     Raises:
         FormatError: If the bytecode has an unknown version (``bytecode-version``), or is damaged.
         CallError: If the module is closed.
+
+    Example:
+        >>> from fnabi import costs, vmfb
+        >>> module = vmfb.open("examples/classifier.vmfb")
+        >>> sum(each.size for each in costs.weights(module))  # they are inputs of `dense`
+        0
 
     """
     check_attribute("costs.weights: module", module, "_source", "a Module of fnabi.vmfb")
@@ -99,6 +119,12 @@ def parameters(module: Module) -> dict[str | None, int]:
     Raises:
         FormatError: If the bytecode is damaged or of an unknown version.
         CallError: If the module is closed.
+
+    Example:
+        >>> from fnabi import costs, vmfb
+        >>> module = vmfb.open("examples/classifier.vmfb")
+        >>> costs.parameters(module)  # its code reads no parameters
+        {}
 
     """
     check_attribute("costs.parameters: module", module, "_source", "a Module of fnabi.vmfb")

@@ -37,6 +37,13 @@ def example_values(signature: types.Signature, dim: int = DIM) -> tuple[Any, ...
     Raises:
         CallError: If NumPy is not installed, or has no such dtype.
 
+    Example:
+        >>> from fnabi import Signature, example
+        >>> signature = Signature.parse("(float32[?x2], int32) -> ()")
+        >>> array, number = example.example_values(signature, dim=3)
+        >>> array.shape, array.dtype
+        ((3, 2), dtype('float32'))
+
     """
     check_type("example.example_values: signature", signature, types.Signature)
     _check_dim("example.example_values", dim)
@@ -104,6 +111,11 @@ def runner_inputs(
     Raises:
         CallError: If the runner has no notation for a type: structures and lists.
 
+    Example:
+        >>> from fnabi import Signature, example
+        >>> example.runner_inputs(Signature.parse("(float32[?x2], int32) -> ()"))
+        ['--input=4x2xf32', '--input=0']
+
     """
     check_type("example.runner_inputs: signature", signature, types.Signature)
     _check_dim("example.runner_inputs", dim)
@@ -138,11 +150,13 @@ def runner_module(path: str) -> tuple[str, str]:
 
     The runner splits the value of ``--module=`` at ``@``, strips white space from it, and loads
     what has the suffix of a library with the system's loader. Such a file becomes its standard
-    input::
+    input.
 
-        >>> runner_module("model.vmfb")
+    Example:
+        >>> from fnabi import example
+        >>> example.runner_module("model.vmfb")
         ('--module=model.vmfb', '')
-        >>> runner_module("model@2.vmfb")
+        >>> example.runner_module("model@2.vmfb")
         ('--module=-', '< model@2.vmfb')
 
     """
@@ -172,7 +186,14 @@ def _escaped(character: str) -> str:
 
 
 def runner_function(name: str) -> str | None:
-    """Write the flag for a function; None if the runner, or a terminal, would change its name."""
+    """Write the flag for a function; None if the runner, or a terminal, would change its name.
+
+    Example:
+        >>> from fnabi import example
+        >>> example.runner_function("main")
+        '--function=main'
+
+    """
     check_type("example.runner_function: name", name, str)
     if not name or not name.isprintable() or name != name.strip(_STRIPPED):
         return None
@@ -186,7 +207,14 @@ _STRIPPED = " \t\n\v\f\r"
 def unknown_shapes(
     signature: types.Signature, outputs: dict[int, types.Type] | None = None
 ) -> list[str]:
-    """Say for which inputs `runner_inputs`, given the same, makes up a rank or a type."""
+    """Say for which inputs `runner_inputs`, given the same, makes up a rank or a type.
+
+    Example:
+        >>> from fnabi import Signature, example
+        >>> example.unknown_shapes(Signature.parse("(x: float32[*], int32) -> ()"))
+        ['input 0: the rank is not known, one dim is an example']
+
+    """
     check_type("example.unknown_shapes: signature", signature, types.Signature)
     outputs = outputs or {}
     found = []

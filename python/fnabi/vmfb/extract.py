@@ -34,6 +34,12 @@ def file_names(segments: Iterable[RodataSegment]) -> list[str]:
     That is the segment's name, or ``rodata_3`` and a suffix by its kind where it has none. What
     is not a letter of ASCII, a digit or one of ``._+@-`` becomes ``_``, so a name never leads to
     another directory and is never hidden; the second of equal names gets its index.
+
+    Example:
+        >>> from fnabi import extract, vmfb
+        >>> extract.file_names(vmfb.open("examples/classifier.vmfb").rodata[:2])
+        ['rodata_0.txt', 'rodata_1.txt']
+
     """
     names: list[str] = []
     taken: set[str] = set()
@@ -76,6 +82,12 @@ def extract(
         FormatError: when a segment is outside the file, or several overlap so often that the
             segments have 32 times as many bytes as the file (``work``).
         OSError: when a file cannot be written.
+
+    Example:
+        >>> from fnabi import extract, vmfb
+        >>> module = vmfb.open("examples/classifier.vmfb")
+        >>> [path.name for path in extract.extract(module.rodata, "build/rodata", 0)]
+        ['rodata_0.txt']
 
     """
     segments = check_items("extract.extract: segments", segments, RodataSegment)

@@ -68,6 +68,13 @@ def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
         ArgumentTypeError: when `text` is not a str, or `module` not a Module.
         FormatError: when the bytecode of the module cannot be read.
 
+    Example:
+        >>> from fnabi import failures
+        >>> text = "INVALID_ARGUMENT; function expected fewer input values; parsed 3 of 2"
+        >>> for found in failures.explain(text):
+        ...     print(found.title)
+        the call has too many or too few arguments
+
     """
     if not isinstance(text, str):
         raise ArgumentTypeError(f"failures.explain: text: expected str, got {type_name(text)}")

@@ -59,6 +59,13 @@ def read(path: str | os.PathLike[str]) -> Index:
         CallError: If the package for the format is not installed: ``gguf`` or ``safetensors``.
         OSError: If the file cannot be read.
 
+    Example:
+        >>> import numpy as np, safetensors.numpy
+        >>> from fnabi import parameters
+        >>> safetensors.numpy.save_file({"scale": np.ones(4, np.float32)}, "scale.safetensors")
+        >>> parameters.read("scale.safetensors")
+        {'scale': 16}
+
     """
     path = path_text("parameters.read: path", path)
     with open_file(path) as file:
@@ -217,6 +224,13 @@ def compare(needed: Iterable[Parameter], given: Mapping[str | None, Index]) -> t
     Returns:
         An error for each parameter that is missing or has another size, and a notice for each use
         of parameters that the code does not name.
+
+    Example:
+        >>> from fnabi import needs, parameters
+        >>> needed = [needs.Parameter("load", "model", "scale", 0, 16)]
+        >>> for finding in parameters.compare(needed, {"model": {"scale": 8}}):
+        ...     print(finding)
+        error: parameter has 8 bytes, expected 16 in parameters["model::scale"]
 
     """
     sizes: dict[Parameter, int] = {}

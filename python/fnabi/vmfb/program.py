@@ -81,6 +81,12 @@ def of(module: Module, function: str | int) -> Program | None:
         FormatError: If the bytecode has an unknown version (``bytecode-version``).
         CallError: If the module is closed.
 
+    Example:
+        >>> from fnabi import program, vmfb
+        >>> found = program.of(vmfb.open("examples/classifier.vmfb"), "normalize")
+        >>> [step.entry_point for step in found.steps if isinstance(step, program.Dispatch)]
+        ['normalize_dispatch_0_elementwise_D_i8xf32']
+
     """
     ordinal = find(module, function, "program.of")
     return ModuleReader(module).program(ordinal)
@@ -97,13 +103,26 @@ def verify(module: Module) -> tuple[BytecodeFinding, ...]:
         FormatError: If the bytecode has an unknown version (``bytecode-version``).
         CallError: If the module is closed.
 
+    Example:
+        >>> from fnabi import program, vmfb
+        >>> program.verify(vmfb.open("examples/classifier.vmfb"))
+        ()
+
     """
     check_attribute("program.verify: module", module, "_source", "a Module of fnabi.vmfb")
     return tuple(check_lengths(module))
 
 
 def read(module: Module) -> tuple[Program | None, ...]:
-    """Read what all functions do, by ordinal; raises as `of` does."""
+    """Read what all functions do, by ordinal; raises as `of` does.
+
+    Example:
+        >>> from fnabi import program, vmfb
+        >>> programs = program.read(vmfb.open("examples/classifier.vmfb"))
+        >>> [(found.name, len([*found.steps])) for found in programs if found]
+        [('normalize', 4), ('dense', 4), ('version', 0), ('__init', 0)]
+
+    """
     check_attribute("program.read: module", module, "_source", "a Module of fnabi.vmfb")
     reader = ModuleReader(module)
     return tuple(map(reader.program, range(len(reader.functions))))

@@ -160,6 +160,12 @@ class RodataSegment:
         path: The name of the segment in errors, such as ``rodata_segments[2]``.
         size: The stored size in bytes.
 
+    Example:
+        >>> from fnabi import vmfb
+        >>> segment = vmfb.open("examples/classifier.vmfb").rodata[0]
+        >>> segment.kind, segment.size, bytes(segment.data)
+        ('string table', 13, b'hal.device.id')
+
     """
 
     __slots__ = (

@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, overload
 
 import fnabi.calls.registry as plain
 from fnabi.calls.reflection import fields_of
@@ -110,6 +110,14 @@ def _warn_missing_field_annotations(cls: type, type_info: TypeInfo, *, stackleve
         )
 
 
+@overload
+def register_global_func(
+    func_name: str, f: None = None, override: bool = False
+) -> Callable[[Callable[..., Any]], Any]: ...
+@overload
+def register_global_func(
+    func_name: str | Callable[..., Any], f: Callable[..., Any] | None = None, override: bool = False
+) -> Any: ...
 def register_global_func(
     func_name: str | Callable[..., Any], f: Callable[..., Any] | None = None, override: bool = False
 ) -> Any:

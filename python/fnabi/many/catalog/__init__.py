@@ -95,6 +95,13 @@ class Catalog:
         CallError: when duckdb or pyarrow is not installed, or `path` is not a path.
         IsADirectoryError: when `path` is a folder or ends in a slash.
 
+    Example:
+        >>> import fnabi
+        >>> with fnabi.Catalog("models.duckdb") as catalog:
+        ...     updated = catalog.update("examples/releases/1.0")
+        ...     [match.module for match in catalog.find("f32[?,6], f32[6,?] -> *")]
+        ['project']
+
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:

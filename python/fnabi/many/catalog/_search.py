@@ -128,6 +128,12 @@ def pattern_of_arrays(arrays: Sequence[object], pattern: Pattern | None = None) 
     Raises:
         CallError: when an array cannot be described.
 
+    Example:
+        >>> import numpy as np
+        >>> from fnabi import catalog
+        >>> print(catalog.pattern_of_arrays([np.zeros((2, 6), np.float32)]))
+        float32[2,6] -> *
+
     """
     from fnabi.abi._oracle import inspect, naming
 

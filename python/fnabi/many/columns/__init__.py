@@ -22,7 +22,18 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from importlib import import_module
 from pickle import PickleBuffer
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, get_args
+from typing import (
+    IO,
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    SupportsIndex,
+    TypeAlias,
+    get_args,
+    overload,
+)
 
 from fnabi._base import core
 from fnabi._base.arguments import argument_error, check_attribute
@@ -54,6 +65,22 @@ from fnabi.types import DType, Signature, Type
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from typing_extensions import TypeVar  # type checkers know it without the package
+
+    from fnabi.abi import cconv, declaration, iree_abi, sip
+
+    AnyRow: TypeAlias = (
+        Signature
+        | sip.Signature
+        | cconv.CallingConvention
+        | iree_abi.Signature
+        | declaration.Declaration
+    )
+    Row = TypeVar("Row", covariant=True, default=AnyRow)
+else:
+    from typing import TypeVar
+
+    Row = TypeVar("Row", covariant=True)
 
 __all__ = ["Abi", "Columns", "RowError", "decode_columns", "encode_columns", "iter_columns"]
 
@@ -134,11 +161,12 @@ def _code_texts() -> dict[str, str]:
     return {core.code_name(code): core.code_text(code) for code in codes}
 
 
-class Columns:
+class Columns(Generic[Row]):
     """The columns of many texts, a row for each.
 
     ``columns[i]`` returns what ``parse`` of the ABI's module returns for text `i`, or raises the
-    same `FormatError`; None for a row without a text.
+    same `FormatError`; None for a row without a text. Type checkers know it by the ABI: columns of
+    "raw" are a ``Columns[Signature]``.
 
     As Arrow data it is a struct array (see `__arrow_c_array__`)::
 
@@ -154,6 +182,17 @@ class Columns:
     signature takes 14 bytes and its key, a node of another ABI 19 and its names; these ABIs also
     keep the text. While rows are added, up to twice as much is allocated. A column of a megabyte
     or more takes whole pages of 2 MB.
+
+    Example:
+        >>> import fnabi
+        >>> columns = fnabi.decode_columns([b"I11!B8!d-1d200R4!S1!", b"I1!R", None])
+        >>> print(columns[0], columns[2])
+        (float32[?x200]) -> (float32) None
+        >>> columns.errors
+        (RowError(row=1, code='integer', offset=4),)
+        >>> [name for name in columns.to_numpy() if name.startswith("inputs")][:3]
+        ['inputs.offsets', 'inputs.kind', 'inputs.dtype']
+
     """
 
     __slots__ = ("_abi", "_parts", "_views")
@@ -192,7 +231,7 @@ class Columns:
     def __repr__(self) -> str:
         return f"<Columns of {len(self)} {self._abi} texts, {self.bad} with errors>"
 
-    def __getitem__(self, row: int) -> Any:
+    def __getitem__(self, row: int) -> Row | None:
         try:
             number = operator.index(row)
         except TypeError:
@@ -202,11 +241,12 @@ class Columns:
         index = number + len(self) if number < 0 else number
         for part in self._parts:
             if 0 <= index < len(part):
-                return _read_row(part, self._abi, index)
+                found: Row | None = _read_row(part, self._abi, index)
+                return found
             index -= len(part)
         raise IndexError(f"Columns: row {number} out of range for {len(self)} rows")
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Row | None]:
         for row in range(len(self)):
             yield self[row]
 
@@ -479,6 +519,60 @@ def _parser(abi: Abi) -> tuple[Callable[[bytes], Any], core.Decoder[Any] | None]
 # ----------------------------------------------------------------------------------------- decoding
 
 
+@overload
+def decode_columns(
+    strings: Any,
+    abi: Literal["raw"] = "raw",
+    *,
+    threads: int = 1,
+    offsets: Any = None,
+    max_line: int = MAX_LINE,
+) -> Columns[Signature]: ...
+@overload
+def decode_columns(
+    strings: Any,
+    abi: Literal["sip"],
+    *,
+    threads: int = 1,
+    offsets: Any = None,
+    max_line: int = MAX_LINE,
+) -> Columns[sip.Signature]: ...
+@overload
+def decode_columns(
+    strings: Any,
+    abi: Literal["cconv"],
+    *,
+    threads: int = 1,
+    offsets: Any = None,
+    max_line: int = MAX_LINE,
+) -> Columns[cconv.CallingConvention]: ...
+@overload
+def decode_columns(
+    strings: Any,
+    abi: Literal["iree_abi", "iree.abi", "iree-abi"],
+    *,
+    threads: int = 1,
+    offsets: Any = None,
+    max_line: int = MAX_LINE,
+) -> Columns[iree_abi.Signature]: ...
+@overload
+def decode_columns(
+    strings: Any,
+    abi: Literal["declaration"],
+    *,
+    threads: int = 1,
+    offsets: Any = None,
+    max_line: int = MAX_LINE,
+) -> Columns[declaration.Declaration]: ...
+@overload
+def decode_columns(
+    strings: Any,
+    abi: AnyAbi = "raw",
+    *,
+    threads: int = 1,
+    offsets: Any = None,
+    max_line: int = MAX_LINE,
+) -> Columns[AnyRow]: ...
 def decode_columns(
     strings: Any,
     abi: AnyAbi = "raw",
@@ -518,6 +612,14 @@ def decode_columns(
         FormatError: when a line is longer than `max_line`.
         MemoryError: when out of memory, or when one side has 2**31 nodes or dims.
 
+    Example:
+        >>> import fnabi
+        >>> columns = fnabi.decode_columns(["0v_v", "0rIi_r"], abi="cconv")
+        >>> len(columns), columns.bad
+        (2, 0)
+        >>> columns[1].arguments
+        ('ref', 'i64', 'i32')
+
     """
     abi = check_abi("decode_columns", abi)
     core.check_positive("decode_columns", "threads", threads)
@@ -551,6 +653,60 @@ def decode_columns(
     return Columns(abi, collect([split_list(strings, abi, threads)], abi))
 
 
+@overload
+def iter_columns(
+    file: IO[bytes],
+    abi: Literal["raw"] = "raw",
+    *,
+    threads: int = 1,
+    batch_bytes: int = _LINES,
+    max_line: int = MAX_LINE,
+) -> Iterator[Columns[Signature]]: ...
+@overload
+def iter_columns(
+    file: IO[bytes],
+    abi: Literal["sip"],
+    *,
+    threads: int = 1,
+    batch_bytes: int = _LINES,
+    max_line: int = MAX_LINE,
+) -> Iterator[Columns[sip.Signature]]: ...
+@overload
+def iter_columns(
+    file: IO[bytes],
+    abi: Literal["cconv"],
+    *,
+    threads: int = 1,
+    batch_bytes: int = _LINES,
+    max_line: int = MAX_LINE,
+) -> Iterator[Columns[cconv.CallingConvention]]: ...
+@overload
+def iter_columns(
+    file: IO[bytes],
+    abi: Literal["iree_abi", "iree.abi", "iree-abi"],
+    *,
+    threads: int = 1,
+    batch_bytes: int = _LINES,
+    max_line: int = MAX_LINE,
+) -> Iterator[Columns[iree_abi.Signature]]: ...
+@overload
+def iter_columns(
+    file: IO[bytes],
+    abi: Literal["declaration"],
+    *,
+    threads: int = 1,
+    batch_bytes: int = _LINES,
+    max_line: int = MAX_LINE,
+) -> Iterator[Columns[declaration.Declaration]]: ...
+@overload
+def iter_columns(
+    file: IO[bytes],
+    abi: AnyAbi = "raw",
+    *,
+    threads: int = 1,
+    batch_bytes: int = _LINES,
+    max_line: int = MAX_LINE,
+) -> Iterator[Columns[AnyRow]]: ...
 def iter_columns(
     file: IO[bytes],
     abi: AnyAbi = "raw",
@@ -559,7 +715,7 @@ def iter_columns(
     batch_bytes: int = _LINES,
     max_line: int = MAX_LINE,
 ) -> Iterator[Columns]:
-    """Decode an open binary file with a text on each line, without holding all of it.
+    r"""Decode an open binary file with a text on each line, without holding all of it.
 
     Args:
         file: Read to its end.
@@ -575,6 +731,13 @@ def iter_columns(
     Raises:
         CallError: when an argument is invalid.
         FormatError: when a line is longer than `max_line`.
+
+    Example:
+        >>> import fnabi, io
+        >>> file = io.BytesIO(b"I1!R1!\nI4!S1!R1!\n")
+        >>> for columns in fnabi.iter_columns(file):
+        ...     print(*columns)
+        () -> () (float32) -> ()
 
     """
     abi = check_abi("iter_columns", abi)
@@ -606,6 +769,13 @@ def encode_columns(
 
     Raises:
         CallError: when an argument is invalid, or a row of Arrow data is no signature.
+
+    Example:
+        >>> import fnabi
+        >>> columns = fnabi.decode_columns([b"I11!B8!d-1d200R4!S1!", b"I1!R1!"])
+        >>> data, offsets = fnabi.encode_columns(columns)
+        >>> data, offsets.tolist()
+        (b'I11!B8!d-1d200R4!S1!I1!R1!', [0, 20, 26])
 
     """
     core.check_positive("encode_columns", "threads", threads)

@@ -142,6 +142,12 @@ def parse(text: Data) -> Pattern:
         FormatError: when `text` is not a pattern.
         CallError: when it has another type.
 
+    Example:
+        >>> from fnabi import pattern
+        >>> found = pattern.parse("image: f32[B,3,*] -> float[B,_], *")
+        >>> found.inputs[0].name, found.inputs[0].type.dims
+        ('image', (Variable(name='B'), 3, Star()))
+
     """
     return _Parser(text_of(text, "pattern.parse", "pattern")).pattern()
 
