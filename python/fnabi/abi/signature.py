@@ -21,6 +21,11 @@ from fnabi._fnabi import ffi, lib
 
 __all__ = ["Component", "ComponentType", "SignatureBuilder", "SignatureParser"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _CHUNK = 256
 """The number of components read in one crossing: all of them, except in the largest signatures."""
 

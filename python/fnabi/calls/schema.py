@@ -43,6 +43,11 @@ __all__ = [
     "signature",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _T = TypeVar("_T")
 
 _FUNCTIONS = ("ffi.Function", "std::function")

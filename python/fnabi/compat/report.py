@@ -20,6 +20,11 @@ from fnabi.compat._folders import FileComparison, FileCompatibility
 
 __all__ = ["FORMATS", "verdict", "write"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 FORMATS = ("markdown", "github", "sarif")
 """The formats that `write` knows."""
 

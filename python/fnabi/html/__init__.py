@@ -41,6 +41,11 @@ if TYPE_CHECKING:
 
 __all__ = ["render", "render_catalog", "render_diff", "render_folders"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _SHARED = ("document", "types", "table")
 """The scripts of every page, before its own."""
 

@@ -29,6 +29,10 @@ from fnabi.vmfb.example import DIM
 __all__ = ["FORMATS", "Stub"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def _generator(
     write: Callable[[Interface, str | None, int], Stub], reserved: frozenset[str] = frozenset()
 ) -> Callable[..., Stub]:
