@@ -23,6 +23,10 @@ from fnabi.vmfb._walk import Path
 __all__ = ["decode", "scan"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def decode(
     frame: Any,
     column: str,

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def register(context: SessionContext) -> None:
     """Add functions to SQL that decode signatures, one for each ABI, such as `fnabi_decode_raw`.
 

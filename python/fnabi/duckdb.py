@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["attach", "register"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _TABLES = ("files", "functions")
 """The tables of a catalog that are for users."""
 

@@ -24,6 +24,11 @@ __all__ = [
     "RegisteredError",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _WINDOW = 60
 """The number of bytes of the input that an error shows."""
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["decode"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def decode(texts: pd.Series, abi: AnyAbi = "raw") -> pd.DataFrame:
     """Decode the signatures in a series; ``texts.fnabi.decode(abi)`` is the same.
 

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["decode"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _Texts = TypeVar("_Texts", "pl.Expr", "pl.Series")
 
 

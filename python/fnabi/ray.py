@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["decode", "scan"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _ROWS = 1 << 17
 """The most rows that are decoded at once: a block of Ray may have millions."""
 

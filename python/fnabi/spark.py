@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["decode", "register", "scan"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def decode(
     frame: DataFrame,
     column: str,

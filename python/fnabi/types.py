@@ -43,6 +43,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class _Type(Record, frozen=True):
     """Base of all types: ``signature.results[0].dtype`` needs no look at which of them it is."""
 

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 import fnabi
-from fnabi import compat, iree_abi, raw, vmfb
+from fnabi import compat, iree_abi, raw, sip, vmfb
 from fnabi._base import notebook
 from support import callee
+from support.callee import built
 from support.documents import ROOT
 
 EXAMPLES = ROOT / "examples"
+KERNELS = str(EXAMPLES / "kernels.c")
 HOSTILE = "<script>alert(1)</script>\x1b[31m"
 
 
@@ -145,6 +147,98 @@ def test_dots_stand_out_in_light_and_dark() -> None:
     for color in notebook._COLORS.values():
         assert 1.05 / (luminance(color) + 0.05) >= 3
         assert (luminance(color) + 0.05) / (luminance("#111111") + 0.05) >= 3
+
+
+def test_a_function() -> None:
+    library = fnabi.load_module(built("kernels", "cc", f"-I{fnabi.get_include()}", KERNELS, "-lm"))
+    shown = view(library.axpy)
+    assert "fnabi.Function axpy" in shown.text
+    assert "(float, ffi.Tensor, ffi.Tensor) -> None" in shown.text
+    assert "Add a times x to y, in place." in shown.text
+    changing = fnabi.load_module(callee.path_of("changing"))
+    assert "(really: Any, y: Any) -> Any" in view(changing.twice).text
+    own = fnabi.Function(lambda: None)
+    assert view(own).rows == 0
+    own.names = ["a", "b"]
+    assert "(a, b)" in view(own).text
+    own.__dict__["__doc__"] = HOSTILE
+    assert HOSTILE.replace("\x1b", "\\x1b") in view(own).text
+
+
+def test_the_structures_of_sip() -> None:
+    text = sip.encode(sip.Signature(_dict, sip.Leaf(0)))
+    shown = view(sip.parse(text))
+    assert shown.rows == 1 + 3 + 1
+    assert f"input[{HOSTILE!r}][1]2" in shown.text
+    assert view(_dict).rows == 1 + 3
+    assert view(sip.Sequence(())).rows == 1
+    assert view(sip.Signature(None, None)).rows == 1
+
+
+_dict = sip.Dict(
+    (("a", sip.Leaf(0)), (HOSTILE, sip.Sequence(((0, sip.Leaf(1)), (1, sip.Leaf(2))))))
+)
+
+
+def test_the_rows_of_a_scan(tmp_path: Path) -> None:
+    (tmp_path / "bad.vmfb").write_text("x")
+    scan = vmfb.scan([EXAMPLES / "classifier.vmfb", tmp_path])
+    shown = view(scan)
+    assert shown.rows == 1 + 4 + 1
+    assert "dense(" in shown.text
+    assert "\N{BLACK CIRCLE} file ends before the module does" in shown.text
+    assert "the first" not in shown.text
+    assert len([*scan.rows()]) == 5  # it can be read afterwards
+    many = view(vmfb.scan(ROOT / "tests/data/vmfb/many_300.vmfb"))
+    assert many.rows == 1 + notebook.ROWS
+    assert many.text.endswith("the first 20 rows")
+    once = vmfb.scan(iter([EXAMPLES / "classifier.vmfb"]))
+    assert view(once).rows == 0
+    assert len([*once.rows()]) == 4
+    assert view(vmfb.scan("s3://bucket/folder")).text == "Scan of s3://bucket/folder"
+
+
+def test_verdicts() -> None:
+    module = vmfb.open(ROOT / "tests/data/needs/params_vmvx@3.0.0.vmfb")
+    for release, mark, answer in (
+        ("3.0.0", "widening", "loads if the host registers io_parameters"),
+        ("3.13.0", "breaking", "does not load"),
+        ("9.9.9", "unknown", "unknown"),
+    ):
+        found = module.runs_on(release)
+        shown = view(found)
+        assert f"IREE {release}\N{BLACK CIRCLE} {answer}" in shown.text
+        assert shown.rows == 1 + len(found.causes)
+        assert notebook._COLORS[mark] in found._repr_html_()
+    wrong = vmfb.open(ROOT / "tests/data/arguments/calls@3.9.0.vmfb").runs_on("3.9.0")
+    assert notebook._COLORS["unknown"] in wrong._repr_html_()
+    assert view(wrong).rows == 1 + len(wrong.warnings) > 1
+
+
+def test_comparisons_of_folders() -> None:
+    found = {
+        each.file: each
+        for each in compat.compare_folders(*(EXAMPLES / f"releases/{n}" for n in ("1.0", "2.0")))
+    }
+    shown = view(found["rank.vmfb"])
+    assert shown.text.startswith("rank.vmfb: incompatible")
+    assert shown.rows == 3
+    unread = compat.FileComparison("a.vmfb", "unreadable", problem=HOSTILE)
+    assert view(unread).text.endswith(HOSTILE.replace("\x1b", "\\x1b"))
+    assert view(compat.FileComparison("a.vmfb", "added")).text == "a.vmfb: added"
+
+
+def test_checked_calls() -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    with fnabi.Catalog(None) as catalog:
+        catalog.update(EXAMPLES / "releases/1.0")
+        found = catalog.check_calls(EXAMPLES / "releases/calls.jsonl")
+    shown = view(found)
+    assert "CheckedCalls incompatible: 12 broken" in shown.text
+    assert shown.rows == 1 + len(found.found)
+    assert "vision" in shown.text
+    assert "expected float32[1x3x224x224]" in shown.text
 
 
 def test_a_tensor() -> None:

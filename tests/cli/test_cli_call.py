@@ -13,10 +13,14 @@ import numpy as np
 import pytest
 
 import fnabi
+from fnabi.calls.schema import parse_type
 from fnabi.cli import main
-from fnabi.cli._call_values import json_of, load_array, show
-from support.callee import path_of
+from fnabi.cli._call_values import as_signature, json_of, load_array, show
+from support.callee import built, path_of
 from support.command import Run, run
+from support.paths import ROOT
+
+KERNELS = ROOT / "examples" / "kernels.c"
 
 
 def call(
@@ -143,6 +147,103 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     assert "--output has an unknown extension, expected .npy, .npz" in done.err
 
 
+# -------------------------------------------------------------------------------- arrays as lists
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "data"),
+    [
+        ("f32=[1, 2.5]", "float32", [1, 2.5]),
+        ("float32[2]=[1,2]", "float32", [1, 2]),
+        ("f64[2x2]=[1,2,3,4]", "float64", [[1, 2], [3, 4]]),
+        ("f64[2,2]=[[1,2],[3,4]]", "float64", [[1, 2], [3, 4]]),
+        ("ui8[2x?]=[[1],[255]]", "uint8", [[1], [255]]),
+        ("i32[3]=7", "int32", [7, 7, 7]),
+        ("i64=7", "int64", 7),
+        ("f16[]=7", "float16", 7),
+        ("bool=[true,0,1]", "bool", [True, False, True]),
+        ("f32=[]", "float32", []),
+        ("c64=[1]", "complex64", [[1, 0]]),
+    ],
+)
+def test_lists_with_a_type_are_arrays(text: str, dtype: str, data: Any) -> None:
+    done = call("same", text, options=("--json",))
+    assert json.loads(done.out)["result"] == {"tensor": {"dtype": dtype, "data": data}}
+
+
+def test_lists_with_a_type_of_ml_dtypes() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    assert ml_dtypes
+    done = call("same", "bf16=[1.5]", options=("--json",))
+    assert json.loads(done.out)["result"]["tensor"] == {"dtype": "bfloat16", "data": [1.5]}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("f32[3]=[1,2]", " (f32[3]): the shape does not fit: got [2]"),
+        ("f32[2]=[[1,2]]", " (f32[2]): the shape does not fit: got [1x2]"),
+        ("f32=[[1],[1,2]]", " (f32): the lists differ in length, or are nested too deeply"),
+        ("f32=[1,null]", " (f32): expected numbers of at most 64 bits, or lists of them"),
+        (f"f32=[{2**70}]", " (f32): expected numbers of at most 64 bits, or lists of them"),
+        ("f32=[", " (f32): expected a number or lists of numbers as JSON after ="),
+        ("i8=[1.5]", " (i8): a fraction, expected whole numbers"),
+        ("i8=[1,300]", " (i8): 300 does not fit in i8"),
+        ("ui8=[-1]", " (ui8): -1 does not fit in uint8"),
+        ("f16=[1,1e9]", " (f16): 1000000000.0 does not fit in float16"),
+        ("u8=[1]", ": unknown type u8; did you mean uint8?"),
+    ],
+)
+def test_lists_that_their_type_does_not_take(text: str, problem: str) -> None:
+    assert call("same", text) == Run(1, "", f"fnabi: argument 0{problem}\n")
+
+
+def test_texts_that_only_look_like_typed_lists() -> None:
+    for text in ("key=[1]", "a, b=[1]", "f32", "any=1", "f32[=1", '"f32=[1]"'):
+        assert call("same", text).out == f"{text.strip(chr(34))}\n"
+
+
+def test_lists_are_tensors_where_the_function_takes_these() -> None:
+    kernels = built("kernels", "cc", f"-I{fnabi.get_include()}", str(KERNELS), "-lm")
+    assert run("call", kernels, "norm", "[3.0, 4]") == Run(0, "5.0\n", "")
+    done = run("call", kernels, "axpy", "2", "[1.0, 2]", "[3.5, 4]")
+    assert done.out == "changed argument 2: array([5.5, 8. ], dtype=float32)\n"
+    for text, passed in (("[3, 4]", "int64[2]"), ("[[1.5]]", "float32[1x1]")):
+        done = run("call", kernels, "norm", text)
+        assert (done.status, done.out) == (1, "")
+        hint = f"argument 0 was passed as {passed}; f32=[...] makes it float32"
+        assert done.err.splitlines()[1:] == [f"  {hint}"]
+    done = run("call", kernels, "norm", "[1, [2]]")
+    said = "the lists differ in length, or are nested too deeply"
+    assert done == Run(1, "", f"fnabi: argument 0: {said}\n")
+    done = call("twice", "true", "[1, 2]")  # of which nothing says that it takes a tensor
+    assert done.err.splitlines()[1:] == [
+        "  argument 1 was passed as a list; f32=[...] makes it float32"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ('{"type":"Optional","args":[{"type":"ffi.Tensor"}]}', "float32"),
+        ('{"type":"DLTensor*"}', "float32"),
+        ('{"type":"ffi.Array","args":[{"type":"ffi.Tensor"}]}', "list of float32"),
+        ('{"type":"ffi.Array","args":[{"type":"float"}]}', "list"),
+        ('{"type":"Any"}', "list"),
+    ],
+)
+def test_which_lists_become_tensors(schema: str, expected: str) -> None:
+    function = fnabi.Function(lambda value: value)
+    none = '{"type":"None"}'
+    function.schema = parse_type(f'{{"type":"ffi.Function","args":[{none},{schema}]}}')
+    made = as_signature([[[1.5], [2]], [1]], function)
+    value = made.get(0, [])
+    kind = getattr(value, "dtype", None) or "list"
+    inner = "".join(f" of {each.dtype}" for each in value[:1]) if isinstance(value, list) else ""
+    assert f"{kind}{inner}" == expected
+    assert 1 not in made
+
+
 # ---------------------------------------------------------------------------- users' mistakes
 
 
@@ -160,6 +261,14 @@ def test_objects_of_many_levels() -> None:
         r"|same: RecursionError: .* while a dict is converted)\n",
         done.err,
     )
+
+
+def test_a_library_in_the_place_of_its_function() -> None:
+    path = path_of("changing")
+    done = run("call", "same", path, "1")
+    assert done.status == 2
+    meant = f"fnabi call {path} same 1"
+    assert done.err.endswith(f"error: LIBRARY and FUNCTION are swapped; did you mean {meant}?\n")
 
 
 def test_an_integer_of_thousands_of_digits() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from itertools import product
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from fnabi.cli import main
-from support.paths import DATA, RELEASES
+from support.paths import DATA, RELEASES, ROOT
 
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
@@ -140,6 +141,61 @@ def test_sql_shows_sizes_of_binaries(capsys: pytest.CaptureFixture[str]) -> None
     assert row["row"]["long"] == "61" * 2013
 
 
+def test_sql_errors_have_a_place(capsys: pytest.CaptureFixture[str]) -> None:
+    """The caret is below the fault as the query is printed, whatever is before it."""
+    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    for query, fault in (
+        ("SELECT functon FROM functions", "functon"),
+        ("SELECT file,\n\tfuncton\nFROM functions", "functon"),
+        ("SELECT 'é', '\x1b', functon FROM functions", "functon"),
+        ("SELECT * FROM functins", "functins"),
+        ("SELECT 1/file FROM functions", "1/file"),
+        ("SELECTT 1", "SELECTT"),
+    ):
+        for options in ((), ("--allow-files",)):
+            wrong = run(capsys, "catalog", "sql", *options, "c.duckdb", query, status=1)
+            first, *_, line, carets = wrong.splitlines()
+            assert first.startswith("fnabi: ")
+            assert line.startswith("  LINE ")
+            assert line[carets.index("^") :].startswith(fault)
+            assert carets.strip() == "^" * len(carets.strip())
+            assert wrong.rstrip("\n").replace("\n", "").isprintable()
+    twice = "CREATE TEMP TABLE t AS SELECT 1; SELECT x FROM t"
+    assert "LINE" not in run(capsys, "catalog", "sql", "c.duckdb", twice, status=1)
+
+
+def test_swapped_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    shutil.copy(ROOT / "examples/releases/calls.jsonl", "calls.jsonl")
+    module = "releases/1.0/rank.vmfb"
+    for words, names in (
+        (("find", "f32[?] -> *", "releases"), "CATALOG and PATTERN"),
+        (("find", "f32", "c.duckdb"), "CATALOG and PATTERN"),
+        (("check-calls", "calls.jsonl", "releases"), "CATALOG and CALLS"),
+        (("check-calls", "calls.jsonl", "c.duckdb"), "CATALOG and CALLS"),
+        (("check-calls", "calls.jsonl", module), "CATALOG and CALLS"),
+        (("catalog", "update", "releases", "new.duckdb"), "CATALOG and PATH"),
+        (("catalog", "update", module, "c.duckdb"), "CATALOG and PATH"),
+        (("catalog", "sql", "SELECT 1", "c.duckdb"), "CATALOG and the query"),
+        (("catalog", "log", "main", "c.duckdb"), "CATALOG and GLOB"),
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main([*words])
+        assert caught.value.code == 2
+        meant = shlex.join(("fnabi", *words[:-2], words[-1], words[-2]))
+        said = f"error: {names} are swapped; did you mean {meant}?\n"
+        assert capsys.readouterr().err.endswith(said)
+    assert "No such file" in run(capsys, "find", "nowhere", "f32 -> f32", status=3)
+    assert "not an IREE module" in run(capsys, "check-calls", "calls.jsonl", "no", status=3)
+
+
+def test_a_baseline_of_calls_that_has_no_modules(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every call would be failing with it, and none broken."""
+    Path("calls.jsonl").write_text('{"model": "a", "function": "b", "shapes": [], "dtypes": []}\n')
+    words = "check-calls", "releases/1.0", "calls.jsonl", "--baseline=calls.jsonl"
+    assert "calls.jsonl: not an IREE module" in run(capsys, *words, status=3)
+
+
 def test_sql_writes_structures_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "catalog", "update", "c.duckdb", "releases")
     query = "SELECT {'a': 1, 'b': ['x'::BLOB]} AS struct, MAP {2: 'two'} AS map"
@@ -164,7 +220,7 @@ def test_find(where: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert found[-1]["match"] == "exact"
     assert found[-1]["signature"]["text"] in vision
     assert len(lines(capsys, *find, "--limit=1")) == 1
-    none = run(capsys, *find, "--json", "--module=x*", status=1)
+    none = run(capsys, *find, "--json", "--function=__init", status=1)
     assert none == f"fnabi: {where}: no function fits\n"
     assert lines(capsys, *find, "--function=main", "--file=*vision*", "--target=*vmvx*") == found
 
@@ -222,6 +278,52 @@ def test_find_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["find", "releases", "--limit=0"])
     assert caught.value.code == 2
+
+
+@pytest.mark.parametrize("where", ["releases", "all.duckdb"])
+def test_names_that_nothing_has(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if where.startswith("all"):
+        run(capsys, "catalog", "update", where, "releases")
+
+    def told(*options: str) -> list[str]:
+        assert main(["find", where, *options]) == 1
+        printed = capsys.readouterr()
+        assert printed.out == "0 functions in 0 files\n"
+        return [line.removeprefix(f"fnabi: {where}: ") for line in printed.err.splitlines()]
+
+    for option, expected in (
+        ("--function=mian", "no function is named mian; did you mean main?"),
+        ("--function=asyn", "no function is named asyn; did you mean *asyn*?"),
+        ("--function=x*y", "no function is named x*y, expected __init, main, main$async"),
+        ("--function=", "no function is named ''"),
+        ("--module=visoin", "no module is named visoin; did you mean vision?"),
+        ("--target=vmvx", "no module is for vmvx; did you mean *vmvx*?"),
+        ("--file=vision.vmfb", "no file is named vision.vmfb; did you mean */vision.vmfb?"),
+        ("--file=*visoin*", "no file is named *visoin*; did you mean *vision*?"),
+    ):
+        assert told(option) == [expected]
+    assert len(told("--function=mian", "--module=visoin")) == 2
+    assert told("f64 -> f64", "--function=main") == []
+    found = run(capsys, "find", where, "--json", "--function=mian", status=1)
+    assert "no function is named mian" in found
+    assert "no function fits" not in found
+
+
+def test_names_that_nothing_had(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    shutil.rmtree("releases/1.0")
+    run(capsys, "catalog", "remove", "c.duckdb", "releases/1.0")
+    said = "fnabi: c.duckdb: no function is named mian"
+    assert main(["catalog", "log", "c.duckdb", "mian"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "0 events of 0 functions\n"
+    assert printed.err.startswith(f"{said}; did you mean main")
+    assert main(["catalog", "log", "c.duckdb", "--file=*embd*"]) == 0
+    assert capsys.readouterr().err.endswith("; did you mean *embed*?\n")
+    assert main(["find", "c.duckdb", "--function=mian"]) == 1
+    assert capsys.readouterr().err == f"{said}\n"  # it has none now
+    assert main(["find", "c.duckdb", "--function=mian", "--at=0d"]) == 1
+    assert capsys.readouterr().err == f"{said}\n"
 
 
 def test_find_shows_its_query(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ import pytest
 import fnabi
 from fnabi import library, vmfb
 from fnabi.cli import main
-from fnabi.cli._arguments import opens_leniently
+from fnabi.cli._arguments import is_module
 from fnabi.cli._problems import tell, tell_unknown
 from fnabi.cli._terminal import width_of
 from fnabi.cli.verbs import VERBS
@@ -751,7 +751,7 @@ def test_what_a_lenient_opening_accepts(tmp_path: Path) -> None:
         (tmp_path, False),
         (Path(__file__), False),
     ):
-        assert opens_leniently(str(path)) is opens
+        assert is_module(str(path)) is opens
 
 
 def test_versions_of_packages_that_are_missing(monkeypatch, run) -> None:

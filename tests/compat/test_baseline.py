@@ -124,6 +124,27 @@ def test_check_abi_of_bad_files(kept: Path, capsys: pytest.CaptureFixture[str]) 
     assert "rank.vmfb: " in capsys.readouterr().err
 
 
+def test_a_module_in_the_place_of_a_baseline(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = kept.read_bytes()
+    for options in ((), ("--update",)):
+        with pytest.raises(SystemExit) as caught:
+            main(["check-abi", *options, OLD, str(kept)])
+        assert caught.value.code == 2
+        meant = " ".join(("fnabi check-abi", *options, str(kept), OLD))
+        said = f"error: BASELINE and FILE are swapped; did you mean {meant}?\n"
+        assert capsys.readouterr().err.endswith(said)
+    assert main(["check-abi", OLD, NEW]) == 3
+    said = "; it is a module, and fnabi diff compares two\n"
+    assert capsys.readouterr().err.endswith(said)
+    for files in ((str(kept), NEW), (NEW, str(kept))):
+        assert main(["diff", *files]) == 3
+        said = "; it is a baseline, with which fnabi check-abi compares a module\n"
+        assert capsys.readouterr().err.endswith(said)
+    assert kept.read_bytes() == before
+
+
 @pytest.fixture(scope="module")
 def compared() -> list[FileComparison]:
     return list(compare_folders(RELEASES / "1.0", RELEASES / "2.0"))
@@ -137,7 +158,9 @@ def test_the_verdict_of_files_is_the_worst(compared: list[FileComparison]) -> No
 
 def test_markdown(compared: list[FileComparison]) -> None:
     text = report.write(compared, "markdown")
-    assert text.startswith("### ABI: incompatible\n\n5 breaking, 2 widening, 3 notice in 5 files\n")
+    assert text.startswith(
+        "### ABI: incompatible\n\n5 breaking, 2 widening, 3 notices in 5 files\n"
+    )
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 5 for row in rows)
     assert "| **breaking** | `project.vmfb` |  | the module was removed |" in rows

@@ -942,7 +942,7 @@ def test_diff(tmp_path: Path) -> None:
     assert run("diff", old, new) == Run(1, shown, "")
     assert run("diff", "-", new, stdin=old.read_bytes()) == Run(1, shown, "")
     assert run("diff", old, "-", stdin=new.read_bytes()) == Run(1, shown, "")
-    same = "compatible: 0 breaking, 0 unknown, 0 widening, 0 notice\n"
+    same = "compatible: 0 breaking, 0 unknown, 0 widening, 0 notices\n"
     assert run("diff", old, old) == Run(0, same, "")
     found = json.loads(run("diff", "--json", old, old).out)
     assert (found["compatible"], found["changes"]) == (True, [])
@@ -953,7 +953,7 @@ RIGHT_LEFT = b"%right: tensor<?x8xf32>, %left: tensor<?x8xf32>"
 SWAPPED = (
     "breaking  blend: inputs[0] moved: left: float32[?x8] => right: float32[?x8]\n"
     "breaking  blend: inputs[1] moved: right: float32[?x8] => left: float32[?x8]\n"
-    "incompatible: 2 breaking, 0 unknown, 0 widening, 0 notice\n"
+    "incompatible: 2 breaking, 0 unknown, 0 widening, 0 notices\n"
 )
 
 
@@ -996,7 +996,7 @@ def test_swapped_names_wherever_changes_are_shown(tmp_path: Path) -> None:
 def test_diff_without_breaking_changes_is_good() -> None:
     done = run("diff", MODULES / "std_llvmcpu@2.9.0.vmfb", MODULES / "std_llvmcpu.vmfb")
     assert (done.status, done.err) == (0, "")
-    assert done.out.endswith("\ncompatible: 0 breaking, 0 unknown, 0 widening, 5 notice\n")
+    assert done.out.endswith("\ncompatible: 0 breaking, 0 unknown, 0 widening, 5 notices\n")
 
 
 def test_diff_json(tmp_path: Path) -> None:

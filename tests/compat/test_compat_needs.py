@@ -293,7 +293,7 @@ def test_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert main(["diff", old, new]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "a.vmfb: compatible: 0 breaking, 0 unknown, 0 widening, 0 notice"
+    assert lines[0] == "a.vmfb: compatible: 0 breaking, 0 unknown, 0 widening, 0 notices"
     assert lines[1:3] == ["gone.vmfb: incompatible: removed", "more.vmfb: added"]
     assert lines[3].startswith('sub/b.vmfb: breaking  targets["__device_0"]["local"].formats[')
     assert lines[-1] == "incompatible: 5 files: 2 incompatible, 2 added, 1 compatible"

@@ -16,14 +16,19 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import fnabi
-from fnabi import bytecode, html, library, vmfb
+from fnabi import FormatError, bytecode, html, library, pattern, vmfb
 from fnabi.compat import FileComparison, compare_folders
+from fnabi.html._values import signature_text, signature_value
 from fnabi.many.catalog import Catalog
 from support.callee import built, interop_library
 from support.pages import HOSTILE, fleet, hostile_module, large_module
 from support.paths import ROOT
+from support.pattern_cases import cases
+from support.pattern_match import differences
 
 pytest.importorskip("selenium.webdriver")
 from selenium.webdriver.common.by import By
@@ -122,14 +127,170 @@ def test_search_by_type(browser: Browser) -> None:
     assert browser.names() == ["homog"]
 
 
-def test_rows_are_added_as_they_are_needed(browser: Browser) -> None:
-    browser.open(page("many_300"))
-    assert len(browser.names()) == 100
-    assert browser.texts(".more") == ["Show 100 more of 200"]
-    browser.one(".more").click()
-    browser.one(".more").click()
-    assert len(browser.names()) == 300
+SEARCHES = {
+    "mm": ["mm", "gemm", "F32_mm"],
+    "f32": ["mm", "gemm", "pool", "F32_mm", "nested"],
+    "F32": ["mm", "gemm", "pool", "F32_mm", "nested"],
+    "f16": [],
+    "bf16": ["half"],
+    "i1": [],
+    "i16": ["words"],
+    "f32[64x10]": ["mm", "nested"],
+    "float32[64,10]": ["mm", "nested"],
+    "f32[64, 10]": ["mm", "nested"],
+    "f32[64\N{MULTIPLICATION SIGN}10]": ["mm", "nested"],
+    "f32[64x1": ["mm", "gemm", "nested"],
+    "?x64": ["mm", "gemm"],
+    "?\N{MULTIPLICATION SIGN}64": ["mm", "gemm"],
+    "64x10": ["mm", "nested", "half"],
+    "f32[_,64]": ["mm", "gemm"],
+    "f32[*,3,*]": ["pool"],
+    "any[64x10]": ["mm", "nested", "half"],
+    "int[?]": ["words"],
+    "list<f32[": ["nested"],
+    "mm bf16": [],
+    "/^(ge)?mm$/": ["mm", "gemm"],
+    "/\\[1x\\d+x/": ["pool"],
+    "f32[?,64], * -> *": ["mm", "gemm"],
+    "f32[7,64], * -> *": ["mm", "gemm"],
+    "* \N{RIGHTWARDS ARROW} f32[_,10]": ["mm"],
+    "f32[B,*], * -> f32[B,*]": ["mm", "gemm", "pool"],
+    "x: any -> *": ["pool"],
+    "* -> bf16[*]": ["half"],
+    "i16[4], * -> *": ["words"],
+}
+
+
+def search_page() -> str:
+    texts = {
+        "mm": "(float32[?x64], float32[64x10]) -> (float32[?x10])",
+        "gemm": "(float32[?x64], float32[64x128]) -> (float32[?x128])",
+        "pool": "(x: float32[1x3x224x224]) -> (float32[1x3x112x112])",
+        "F32_mm": "(float32) -> (float32)",
+        "nested": "([list<float32[640]>]) -> ({a: float32[64x10]})",
+        "half": "() -> (bfloat16[64x10])",
+        "words": "(i16[?], bool) -> ()",
+    }
+    data = html._module_data.module_data(vmfb.open(DATA / "vmfb" / "no_io.vmfb"))[0]
+    (row, *_) = data["exports"]
+    data["exports"] = [
+        row | {"name": name, "signature": signature_value(fnabi.Signature.parse(text))}
+        for name, text in texts.items()
+    ]
+    return html._page("module", data | {"runner": "", "internal": []}, "search.vmfb")
+
+
+def test_the_search_knows_types_expressions_and_patterns(browser: Browser) -> None:
+    browser.open(search_page())
+    box = browser.one("input[type=search]")
+    for query, expected in SEARCHES.items():
+        browser.run(
+            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))",
+            box,
+            query,
+        )
+        assert browser.contents("#functions tbody th .name") == expected, query
+        assert browser.all(".hint.error") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "problem", "expected"),
+    [
+        ("/(/", "Not a regular expression.", []),
+        ("f32[?,64 -> *", 'Not a pattern: expected "," at "-> *".', []),
+        ("f33x[2] -> *", 'Not a pattern: expected a type at "f33x[2] -> *".', []),
+        ("mm ->", 'Not a pattern: expected a type at "mm ->".', ["mm", "gemm", "F32_mm"]),
+        (
+            "f32[ ->",
+            'Not a pattern: expected a dim: a number, "?", "_", "*" or a variable at "->".',
+            [],
+        ),
+        ("f32[nx6] -> *", 'Not a pattern: expected "," between dims at "] -> *".', []),
+    ],
+)
+def test_the_search_says_what_is_wrong(
+    query: str, problem: str, expected: list[str], browser: Browser
+) -> None:
+    """The words of such a query are still looked for, as it may be one that is being typed."""
+    browser.open(search_page())
+    browser.one("input[type=search]").send_keys(query)
+    assert browser.texts(".hint.error") == [problem]
+    assert browser.contents("#functions tbody th .name") == expected
+    browser.press(Keys.ESCAPE)
+    assert browser.texts(".hint")[0].startswith("Words, f32, f32[64x10]")
+
+
+def test_a_pattern_matches_as_for_find(browser: Browser) -> None:
+    """The slow matcher, which the query of `find` is compared with, too."""
+    browser.open(search_page())
+    script = """const [text, signatures, untold] = arguments;
+      const made = parsePattern(text);
+      return signatures.map((each) => matchesPattern(made, each, untold));"""
+
+    @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(cases(), st.booleans())
+    def check(case: tuple[pattern.Pattern, list[fnabi.Signature]], untold: bool) -> None:
+        made, signatures = case
+        try:
+            pattern.parse(str(made))
+        except FormatError:  # of too many stars
+            return
+        values = [signature_value(each) for each in signatures]
+        expected = [differences(made, each, untold) is not None for each in signatures]
+        assert browser.run(script, str(made), values, untold) == expected
+        texts = browser.run("return arguments[0].map(signatureText)", values)
+        assert texts == [signature_text(each) for each in values]
+
+    check()
+
+
+def test_patterns_are_refused_as_by_find(browser: Browser) -> None:
+    browser.open(search_page())
+    script = """try { parsePattern(arguments[0]); return true; }
+      catch (problem) { if (problem instanceof PatternError) return false; throw problem; }"""
+    texts = [
+        *("f32[?x3]->i1", "(?, [?], {a: i8}) -> (list<?>)", "f32[A1xA2x?xB] -> f32[2 x A1, _xB]"),
+        *("((f32)) -> ((f32,))", "bf16, si8, ui16, c64, f8E4M3FN -> index", '"a\\"b": f32 -> *'),
+        *("array<ref<!x<y>>>[2] -> null", "*, *, * -> *", "f32[*,1,*] -> *", "ref<?> -> ref"),
+        *("f32", "f32 ->", "-> f32", "f32[ -> *", "f32[1 -> *", "f32[1,] -> *", "f32, -> *"),
+        *("f32,, f32 -> *", "f31x[1] -> *", "{f32} -> *", "[f32 -> *", "ref<> -> *", "ref<a -> *"),
+        *("* -> * x", "f32[nx6] -> *", "f32[axb] -> *", "list<f32 -> *", "list<*> -> *", "a: -> *"),
+        *("(f32,) -> ()", "(f32, f32,) -> ()", "[f32,] -> ()", "* -> *, *" + ", f32, *" * 7),
+    ]
+    for text in texts:
+        try:
+            pattern.parse(text)
+            expected = True
+        except FormatError:
+            expected = False
+        assert browser.run(script, text) is expected, text
+
+
+def test_all_rows_come_without_a_click(browser: Browser, tmp_path: Path) -> None:
+    module = large_module(tmp_path / "large.vmfb", 2000, 1)
+    browser.open(html.render(module, "large.vmfb"))
+    browser.wait("document.querySelectorAll('#functions tbody').length === 2000")
     assert browser.all(".more") == []
+    assert browser.run("return window.find('layer_1999')")  # the browser's own search
+    assert browser.run("return getSelection().toString()") == "layer_1999"
+
+
+def test_further_rows_come_where_they_are_near(browser: Browser, tmp_path: Path) -> None:
+    module = large_module(tmp_path / "large.vmfb", 1350, 1)
+    text = html.render(module, "large.vmfb")
+    parts = "const IDLE_ROWS = 5000;", "const IDLE_ROWS = 1000;"
+    assert parts[0] in text
+    script = text.rpartition("<script>")[2].partition("</script>")[0]
+    hashes = [html._hash(each) for each in (script, script.replace(*parts))]
+    browser.open(text.replace(*parts).replace(*hashes))
+    count = "document.querySelectorAll('#functions tbody').length"
+    browser.wait(f"{count} === 1300")
+    assert browser.texts(".more") == ["50 more below"]
+    for _ in range(4):
+        browser.run("document.querySelector('.more').scrollIntoView()")
+        before = browser.run(f"return {count}")
+        browser.wait(f"{count} > {before} || {count} === 1350")
+    assert browser.run(f"return {count}") == 1350
 
 
 def test_sort(browser: Browser) -> None:
@@ -342,11 +503,32 @@ def test_the_keyboard_suffices(browser: Browser) -> None:
     assert browser.focused() == browser.one("input[type=search]")
 
 
-def test_arrows_load_more_rows(browser: Browser) -> None:
+def test_arrows_walk_through_all_rows(browser: Browser) -> None:
     browser.open(page("many_300"))
-    browser.press("/", Keys.ARROW_DOWN, Keys.END, Keys.ARROW_DOWN)
-    assert len(browser.names()) == 200
-    assert browser.focused() == browser.all(".toggle")[100]
+    browser.wait("document.querySelectorAll('.toggle').length === 300")
+    browser.press("/", Keys.ARROW_DOWN, Keys.END)
+    assert browser.focused() == browser.all(".toggle")[299]
+    browser.press(Keys.ARROW_DOWN)
+    assert browser.focused() == browser.all(".toggle")[299]
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_arrows_work_at_once(width: int, browser: Browser) -> None:
+    browser.open(page("many_300"), width)
+    browser.press(Keys.ARROW_DOWN)
+    assert browser.focused() == browser.all(".toggle")[0]
+    browser.press(Keys.ARROW_DOWN, Keys.ENTER)
+    assert browser.focused() == browser.all(".toggle")[1]
+    assert len(browser.all("tr.detail")) == 1
+    browser.press(Keys.ARROW_DOWN)
+    assert browser.focused() == browser.all(".toggle")[2]
+    browser.run("document.activeElement.blur(); scrollTo(0, 5000)")
+    browser.press(Keys.ARROW_DOWN)  # from the first row in view
+    row = browser.focused().rect["y"] - browser.run("return scrollY")
+    assert 0 <= row < 300
+    browser.all("[role=tab]")[0].click()
+    browser.press(Keys.ARROW_DOWN)
+    assert browser.focused().get_attribute("class") == "toggle"
 
 
 def test_tabs_by_keyboard(browser: Browser) -> None:
@@ -604,11 +786,67 @@ def test_a_large_module_is_quick(browser: Browser, tmp_path: Path) -> None:
     )
     assert browser.texts(".status") == ["111 of 2,000 functions"]
     assert elapsed < 1000
-    marked = "return [...CSS.highlights.get('search')].length"
-    assert browser.run(marked) == 100
-    browser.one(".more").click()
-    assert browser.run(marked) == 111
+    browser.wait("[...CSS.highlights.get('search')].length === 111")
     browser.all("[role=tab]")[1].click()
     assert "Constants of equal elements 99.0 MiB 99%" in browser.one("figcaption").text
     assert len(browser.names()) == 0
     assert len(browser.all("[role=tabpanel] tbody")) == 100
+
+
+# ------------------------------------------------------------------ without JavaScript, on paper
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_without_javascript_has_a_table(name: str, width: int, browser: Browser) -> None:
+    text = PAGES[name]()
+    switch = "Emulation.setScriptExecutionDisabled"
+    browser.driver.execute_cdp_cmd(switch, {"value": True})
+    try:
+        browser.open(text, width)
+        shown = browser.one("main").text
+        assert browser.one("h1").text
+        assert len(browser.all("table.plain")) == 1 + (name in ("catalog", "folders"))
+        assert "Search, details and bytecode need JavaScript" in shown
+        rows = browser.texts("table.plain tbody tr")
+        assert rows
+    finally:
+        browser.driver.execute_cdp_cmd(switch, {"value": False})
+    expected = {
+        "module": "mm (input0: float32[8x16], input1: float32[16x4]) -> (output0: float32[8x4])",
+        "library": "norm (ffi.Tensor) -> float The Euclidean norm of a vector.",
+        "comparison": "widening main inputs[0].shape[0] widened: float32[1x3x224x224] => ",
+        "folders": "project.vmfb removed",
+        "catalog": "main$async (",
+    }
+    if width == DESKTOP and name in expected:
+        assert any(row.startswith(expected[name]) for row in rows), rows[:9]
+    assert browser.run("return window.hacked === undefined")
+
+
+def test_on_a_phone_rows_are_sorted_by_buttons(browser: Browser) -> None:
+    browser.open(page("std_llvmcpu"), PHONE)
+    assert browser.texts("thead th") == ["Function", "Types from", "Bytecode"]
+    tops = {each.rect["y"] for each in browser.all("thead th button")}
+    assert len(tops) == 1
+    assert all(each.rect["height"] >= 24 for each in browser.all("thead th button"))
+    browser.all("thead th button")[2].click()
+    assert browser.names() == ["__init", "addup", "mm"]
+    assert browser.texts("thead th[aria-sort=descending]") == ["Bytecode"]
+
+
+def test_a_printed_page_is_whole(browser: Browser, tmp_path: Path) -> None:
+    module = large_module(tmp_path / "large.vmfb", 300, 1)
+    browser.open(html.render(module, "large.vmfb"), theme="dark")
+    browser.all(".toggle")[1].click()
+    browser.driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]},
+    )
+    for selector in (".tools", ".tabs", ".theme", ".keys", "footer .keys", ".more"):
+        assert browser.all(selector) == []
+    background = browser.run("return getComputedStyle(document.documentElement).backgroundColor")
+    assert background == "rgb(255, 255, 255)"  # light, whatever the screen is
+    assert len(browser.all("#functions .toggle")) == 300
+    assert len(browser.all("tr.detail")) == 1
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

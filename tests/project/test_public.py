@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import rlcompleter
 from typing import Any, get_origin
 
 import msgspec
@@ -21,6 +22,26 @@ NAMES = [
         for name in getattr(module, "__all__", ())
     ),
 ]
+
+
+@each(lambda: ((name, getattr(fnabi, name)) for name in MODULES if name != "dropin"))
+def test_a_module_completes_its_public_names(module: Any) -> None:
+    """Nothing of what it imports, as `Path`, `msgspec` and `annotations`."""
+    assert dir(module) == sorted(module.__all__)
+    completer = rlcompleter.Completer({"module": module})
+    completed = {each.rstrip("()") for each in completer.attr_matches("module.")}
+    assert completed == {f"module.{name}" for name in module.__all__}
+
+
+def test_ipython_completes_public_names() -> None:
+    pytest.importorskip("IPython")
+    from IPython.core.completer import IPCompleter, provisionalcompleter
+
+    for use_jedi in (True, False):
+        completer = IPCompleter(namespace={"vmfb": fnabi.vmfb}, use_jedi=use_jedi)
+        with provisionalcompleter():
+            found = {each.text.lstrip(".") for each in completer.completions("vmfb.", 5)}
+        assert found == {*fnabi.vmfb.__all__}
 
 
 def records(base: type[msgspec.Struct] = msgspec.Struct) -> list[type[msgspec.Struct]]:

@@ -182,6 +182,11 @@ static PyObject* function_peer(PyObject* self, PyObject* unused) {
   return object ? lane_object_peer(object) : NULL;
 }
 
+static PyObject* function_html(PyObject* self, PyObject* Py_UNUSED(none)) {
+  PyObject* view = lane_get(LANE_FUNCTION_VIEW);
+  return view ? PyObject_CallFunctionObjArgs(view, self, NULL) : NULL;
+}
+
 static PyMethodDef function_methods[] = {
     {"from_address", (PyCFunction)(void (*)(void))function_from_address,
      METH_VARARGS | METH_KEYWORDS | METH_CLASS,
@@ -209,6 +214,8 @@ static PyMethodDef function_methods[] = {
      "its exception has the index of the row as `row`.\n\nRaises:\n    "
      "CallError: If no argument is a column, or the lengths differ.\n"},
     LANE_NOT_PICKLED,
+    {"_repr_html_", function_html, METH_NOARGS,
+     "Return the function's view for notebooks."},
     {"__tvm_ffi_object__", function_peer, METH_NOARGS,
      "Return the function as an object of the package tvm_ffi."},
     {0}};

@@ -25,6 +25,7 @@ static const char* const names[LANE_NAME_COUNT] = {
     [LANE_MEMBER_SCHEMA] = "member_schema",
     [LANE_METHOD_SIGNATURE] = "method_signature",
     [LANE_FIND_FUNCTION] = "find_function",
+    [LANE_FUNCTION_VIEW] = "function_view",
     [LANE_PIN_FUNCTION] = "pin_function",
     [LANE_ACCEPT_FUNCTION] = "accept_function",
     [LANE_METHOD_TYPE] = "MethodType",

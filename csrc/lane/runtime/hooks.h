@@ -27,6 +27,7 @@ typedef enum lane_name {
   LANE_MEMBER_SCHEMA,    /* member_schema(metadata) */
   LANE_METHOD_SIGNATURE, /* method_signature(method) */
   LANE_FIND_FUNCTION,    /* find_function(name) */
+  LANE_FUNCTION_VIEW,    /* function_view(function) -> str, HTML */
   LANE_PIN_FUNCTION,     /* pin_function(name) */
   LANE_ACCEPT_FUNCTION, /* accept_function(name, function, override, metadata) */
   LANE_METHOD_TYPE,

@@ -28,6 +28,11 @@ from fnabi._fnabi import ffi, lib
 
 __all__ = ["CallingConvention", "RegisterType", "Span", "encode", "parse"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 RegisterType: TypeAlias = Literal["i32", "i64", "f32", "f64", "ref"]
 """The type of a register."""
 

@@ -27,6 +27,10 @@ from fnabi.types import Named, Signature, Type
 __all__ = ["Declaration", "Value", "parse"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class Value(msgspec.Struct, frozen=True, array_like=True, gc=False, repr_omit_defaults=True):
     """An argument or a result.
 

@@ -43,6 +43,10 @@ from fnabi.types import (
 __all__ = ["Signature", "encode", "flatten", "parse", "unflatten"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class Signature(types.Signature, frozen=True):
     """A signature with the other keys of its JSON object.
 

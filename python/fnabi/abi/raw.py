@@ -34,6 +34,11 @@ __all__ = [
     "to_string",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _layout = records.layout(Signature)
 _decoder = core.Decoder(Signature)
 

@@ -18,6 +18,10 @@ from fnabi._fnabi import ffi, lib
 __all__ = ["Component", "ComponentType", "SignatureBuilder", "SignatureParser"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class ComponentType(IntEnum):
     """The kind of component that a parser is at."""
 

@@ -37,6 +37,11 @@ __all__ = [
     "unflatten",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Path: TypeAlias = tuple[int | str, ...]
 """The keys that lead to a leaf; empty for a leaf at the root."""
 
@@ -62,6 +67,9 @@ class Sequence(_Node, frozen=True, tag=lib.FNABI_SIP_SEQUENCE):
     def __str__(self) -> str:
         return _text(self)
 
+    def _repr_html_(self) -> str:
+        return _view(("value", self))
+
 
 class Dict(_Node, frozen=True, tag=lib.FNABI_SIP_DICT):
     """A dict: pairs of key and node, in the order of the text.
@@ -75,6 +83,9 @@ class Dict(_Node, frozen=True, tag=lib.FNABI_SIP_DICT):
     def __str__(self) -> str:
         return _text(self)
 
+    def _repr_html_(self) -> str:
+        return _view(("value", self))
+
 
 Node: TypeAlias = Leaf | Sequence | Dict
 
@@ -87,6 +98,9 @@ class Signature(_Node, frozen=True):
 
     def __str__(self) -> str:
         return f"{_text(self.inputs)} -> {_text(self.results)}"
+
+    def _repr_html_(self) -> str:
+        return _view(("input", self.inputs), ("result", self.results))
 
 
 _parse = core.parser(lib.fnabi_sip_decode, core.Decoder(Signature))
@@ -181,6 +195,18 @@ def paths(structure: Node | None) -> tuple[tuple[Path, int], ...]:
         else:
             stack += [((*path, key), child) for key, child in _children(node, "sip.paths")[::-1]]
     return tuple(found)
+
+
+def _view(*sides: tuple[str, Node | None]) -> str:
+    """Return the view for notebooks: the place of each leaf, and its index in the flat list."""
+    from fnabi._base.notebook import code, escaped, table
+
+    rows = [
+        (escaped(side), code("".join(f"[{key!r}]" for key in path)), str(index))
+        for side, structure in sides
+        for path, index in paths(structure)
+    ]
+    return table(("", "key", "index in the flat list"), rows, len(rows))
 
 
 def _children(node: Sequence | Dict, function: str) -> tuple[tuple[Any, Node], ...]:

@@ -30,6 +30,7 @@ _MODULES = {
     "dlpack_dtype": "fnabi.calls.tensor",
     "dtype_of": "fnabi.calls.tensor",
     "find_function": "fnabi.calls.registry",
+    "function_view": "fnabi.calls._function_view",
     "pin_function": "fnabi.calls.registry",
     "member_schema": "fnabi.calls.reflection",
     "method_signature": "fnabi.calls.reflection",

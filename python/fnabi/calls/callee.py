@@ -16,6 +16,10 @@ from pathlib import Path
 __all__ = ["get_include"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def get_include() -> str:
     """Return the include folder (``-I``), with ``fnabi/callee.h`` and ``fnabi/callee.rs``.
 

@@ -18,3 +18,7 @@ attributes of a `Function` are collected.
 from fnabi._base.lane import Call, Error, Function
 
 __all__ = ["Call", "Error", "Function"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -77,6 +77,11 @@ __all__ = [
     "runtime_path",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _RUNTIME_FILE = {"win32": "tvm_ffi.dll", "darwin": "libtvm_ffi.dylib"}.get(
     sys.platform, "libtvm_ffi.so"
 )
@@ -138,9 +143,10 @@ class Functions(Mapping[str, "lane.Function"]):
 
     def _repr_html_(self) -> str:
         from fnabi._base.notebook import code, escaped, table
+        from fnabi.calls._function_view import call_text, first_line
 
         rows = (
-            (code(name), code(_call(each)), escaped((each.__doc__ or "").split("\n")[0]))
+            (code(name), code(call_text(each)), escaped(first_line(each)))
             for name, each in self.items()
         )
         return table(("name", "signature", ""), rows, len(self))
@@ -263,12 +269,6 @@ class Library(lane.Lookup):
         from fnabi._base.notebook import title
 
         return title(self) + self.functions._repr_html_()
-
-
-def _call(function: lane.Function) -> str:
-    """Return how a function is called, or "" if it says nothing of it."""
-    signature = getattr(function, "__signature__", None)
-    return "" if signature is None else str(signature)
 
 
 def load_module(path: str | os.PathLike[str]) -> Library:

@@ -57,6 +57,11 @@ from fnabi.errors import ArgumentTypeError, CallError, FnabiError, FormatError, 
 
 __all__ = ["Instance", "ObjectType", "get_type", "list_type_keys"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _FIRST: Final = 64
 """The type index of the first type of objects, which is that of ``ffi.Object``."""
 
@@ -184,6 +189,18 @@ def fields_of(cls: Any) -> Mapping[str, lane.Field]:
     return MappingProxyType({each.name: each for line in _lines_of(cls) for each in line.fields})
 
 
+class _OfClasses(property):
+    """A property of the classes of a metaclass, which the metaclass itself lacks.
+
+    Where `inspect.signature` finds a property instead of a signature, completion at a prompt ends.
+    """
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            raise AttributeError
+        return super().__get__(instance, owner)
+
+
 class ObjectType(type):
     """The class of the classes that represent types of libraries.
 
@@ -255,7 +272,7 @@ class ObjectType(type):
         found = {each.name: each for line in _lines_of(cls) for each in line.methods}
         return MappingProxyType(found)
 
-    @property
+    @_OfClasses
     def __signature__(cls) -> Signature:
         own = cls.__mro__[: cls.__mro__.index(cls.__fnabi_classes__.root)]
         if any("__new__" in vars(each) or "__init__" in vars(each) for each in own):

@@ -48,6 +48,11 @@ __all__ = [
     "remove_global_func",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _T = TypeVar("_T", bound=Callable[..., Any])
 
 _own: dict[str, lane.Function] = {}

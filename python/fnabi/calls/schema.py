@@ -43,6 +43,11 @@ __all__ = [
     "signature",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _T = TypeVar("_T")
 
 _FUNCTIONS = ("ffi.Function", "std::function")
@@ -332,7 +337,7 @@ _HINTS = {
     "ffi.OpaquePyObject": "Any",
 }
 
-_SEQUENCES = {
+SEQUENCES = {
     "ffi.Array": "Array",
     "ffi.List": "List",
     "std::vector": "Array",
@@ -364,9 +369,9 @@ class Spelling:
 
     def container(self, name: str, result: bool) -> str | None:
         """Return the generic of a sequence or mapping, or None for any other type."""
-        if name in _SEQUENCES or name in _MAPPINGS:
-            own = "Sequence" if name in _SEQUENCES else "Mapping"
-            return (_SEQUENCES | _MAPPINGS)[name] if result else own
+        if name in SEQUENCES or name in _MAPPINGS:
+            own = "Sequence" if name in SEQUENCES else "Mapping"
+            return (SEQUENCES | _MAPPINGS)[name] if result else own
         return None
 
     def other(self, name: str, args: list[str]) -> str:

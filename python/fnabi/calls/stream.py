@@ -33,6 +33,10 @@ from fnabi.errors import ArgumentValueError, CallError, MissingPackageError
 __all__ = ["get_raw_stream", "use_raw_stream", "use_tensors", "use_torch_stream"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def get_raw_stream(device: Device | object) -> int:
     """Return the current stream of a device for this thread: its handle, 0 for the default.
 

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Device", "Tensor", "device_parts", "dtype_of", "dtype_parts", "from_dlpack"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _DEVICES = {
     "cpu": 1,
     "cuda": 2,

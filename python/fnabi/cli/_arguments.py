@@ -6,6 +6,7 @@ import argparse
 import errno
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable
 from stat import S_ISFIFO
@@ -19,6 +20,7 @@ from fnabi.errors import FormatError
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import NoReturn
 
     from fnabi import vmfb
 
@@ -87,8 +89,8 @@ def open_checked(file: str, lenient: bool) -> vmfb.Module:
     return module
 
 
-def opens_leniently(file: str) -> bool:
-    """Return whether ``--lenient`` lets a module be opened."""
+def is_module(file: str) -> bool:
+    """Return whether a file is a module, which ``--lenient`` may open."""
     if not os.path.isfile(file):
         return False
     from fnabi import vmfb
@@ -98,6 +100,20 @@ def opens_leniently(file: str) -> bool:
     except (FormatError, OSError):
         return False
     return True
+
+
+def refuse_swapped(arguments: argparse.Namespace, names: str, words: Iterable[str]) -> NoReturn:
+    """Exit with an error about two arguments in each other's place.
+
+    Args:
+        arguments: The arguments of the command.
+        names: The names of the two, such as ``"BASELINE and FILE"``.
+        words: What was meant, after the name of the program.
+
+    """
+    meant = shlex.join(["fnabi", *words])
+    arguments.usage(one_line(f"{names} are swapped; did you mean {meant}?"))
+    raise AssertionError  # the line before exits
 
 
 START = 16

@@ -5,21 +5,144 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
+from operator import is_
 from typing import Any
 
-from fnabi._base.dtype import load_numpy
+from fnabi._base.dtype import DType, load_numpy, meant_dtype
 from fnabi._base.files import named, open_file
-from fnabi._base.lane import Tensor
-from fnabi.errors import FnabiError
+from fnabi._base.lane import Function, Tensor
+from fnabi.calls.schema import SEQUENCES, FunctionSchema, Schema, TypeSchema
+from fnabi.errors import FnabiError, FormatError
+from fnabi.many import pattern
+from fnabi.many.pattern import BufferOf, Dim, ScalarOf, ValuePattern
 
 
 class ArgumentError(Exception):
     """An argument of the command, or the file that it names, cannot be used."""
 
 
+_TYPED = re.compile(r"([A-Za-z]\w*(?:\[[^\]]*\])?)=(.*)", re.DOTALL)
+"""A type, and the elements of an array of it."""
+
+_TENSORS = frozenset(("ffi.Tensor", "DLTensor*"))
+_NUMBERS = "biuf"
+"""The kinds of NumPy's dtypes that JSON has numbers of."""
+
+
 def parse_argument(index: int, text: str) -> Any:
     if text.startswith("@"):
         return load_array(text[1:], "fnabi call")
+    typed = _TYPED.fullmatch(text)
+    type = typed and _buffer(typed[1])
+    if typed and type:
+        what = f"argument {index} ({typed[1]})"
+        value = _parse_json(index, typed[2])
+        if isinstance(value, str):
+            raise ArgumentError(f"{what}: expected a number or lists of numbers as JSON after =")
+        return _array(what, value, type)
+    meant = meant_dtype(typed[1].partition("[")[0]) if typed and typed[2][:1] == "[" else None
+    if typed and meant:
+        raise ArgumentError(f"argument {index}: unknown type {typed[1]}; did you mean {meant}?")
+    return _parse_json(index, text)
+
+
+def as_signature(args: list[Any], function: Function) -> dict[int, Any]:
+    """Make arrays of the lists whose parameters are tensors.
+
+    Returns:
+        Those arguments that have changed, by their indexes.
+
+    """
+    params = function.schema.params if isinstance(function.schema, FunctionSchema) else None
+    changed = {}
+    for index, (value, schema) in enumerate(zip(args, params or (), strict=False)):
+        made = _as_schema(f"argument {index}", value, schema)
+        if made is not value:
+            changed[index] = made
+    return changed
+
+
+def _as_schema(what: str, value: Any, schema: Schema | int) -> Any:
+    if not isinstance(value, list) or not isinstance(schema, TypeSchema):
+        return value
+    if schema.name in _TENSORS:
+        return _array(what, value, None)
+    if len(schema.args) == 1 and schema.name in ("Optional", *SEQUENCES):
+        (inner,) = schema.args
+        if schema.name == "Optional":
+            return _as_schema(what, value, inner)
+        made = [_as_schema(f"{what}[{i}]", item, inner) for i, item in enumerate(value)]
+        return value if all(map(is_, made, value)) else made
+    return value
+
+
+def _buffer(text: str) -> tuple[DType, tuple[Dim, ...] | None] | None:
+    """Return the dtype of a type, and its dims if it has them; None for what is no such type."""
+    try:
+        (value,) = pattern.parse(f"{text} -> ()").inputs
+    except (FormatError, ValueError):  # of several values, or none
+        return None
+    type = value.type if isinstance(value, ValuePattern) else None
+    if not isinstance(type, (BufferOf, ScalarOf)) or not isinstance(type.dtype, DType):
+        return None
+    return type.dtype, type.dims if isinstance(type, BufferOf) else None
+
+
+def _array(what: str, value: Any, type: tuple[DType, tuple[Dim, ...] | None] | None) -> Any:
+    """Return an array of numbers in lists.
+
+    One number fills a shape, and a flat list is reshaped. Without a type, floats are float32, as
+    in frameworks, and whole numbers int64.
+    """
+    numpy = load_numpy("fnabi call")
+    try:
+        found = numpy.array(value)
+    except ValueError:
+        raise ArgumentError(
+            f"{what}: the lists differ in length, or are nested too deeply"
+        ) from None
+    if found.size == 0:
+        found = found.astype(numpy.float32)
+    if found.dtype.kind not in _NUMBERS:
+        raise ArgumentError(f"{what}: expected numbers of at most 64 bits, or lists of them")
+    if type is None:
+        return found.astype(numpy.float32) if found.dtype.kind == "f" else found
+    dtype, dims = type
+    made = _cast(what, found, dtype)
+    return made if dims is None else _shaped(what, made, dims)
+
+
+def _cast(what: str, found: Any, dtype: DType) -> Any:
+    numpy = load_numpy("fnabi call")
+    if found.dtype.kind == "f" and dtype.kind not in ("float", "bfloat", "complex"):
+        raise ArgumentError(f"{what}: a fraction, expected whole numbers")
+    with numpy.errstate(all="ignore"):  # what does not fit is an error below
+        made = found.astype(dtype.to_numpy())
+        is_whole = dtype.kind not in ("float", "bfloat", "complex")
+        kept = made.astype(found.dtype) == found if is_whole else numpy.isfinite(made)
+    if not numpy.all(kept | ~numpy.isfinite(found)):
+        raise ArgumentError(f"{what}: {found[~kept].flat[0]} does not fit in {dtype}")
+    return made
+
+
+def _shaped(what: str, made: Any, dims: tuple[Dim, ...]) -> Any:
+    """Return an array of a shape, in which dims that are no numbers are any."""
+    shape = [dim if isinstance(dim, int) else -1 for dim in dims]
+    if len(made.shape) == len(shape) and all(
+        dim in (-1, size) for dim, size in zip(shape, made.shape, strict=True)
+    ):
+        return made
+    size = math.prod(shape)
+    if made.ndim == 0 and -1 not in shape:
+        return load_numpy("fnabi call").full(shape, made)
+    if made.ndim == 1 and shape.count(-1) == 0 and made.size == size:
+        return made.reshape(shape)
+    got = "x".join(map(str, made.shape))
+    raise ArgumentError(f"{what}: the shape does not fit: got [{got}]")
+
+
+def _parse_json(index: int, text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError:

@@ -113,3 +113,7 @@ __all__ = [
     "compare_folders",
     "compare_signatures",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -26,6 +26,11 @@ ChangeKind: TypeAlias = Literal[
 Severity: TypeAlias = Literal["breaking", "unknown", "widening", "notice"]
 
 
+def counted_changes(count: int, severity: str) -> str:
+    """Return the number of changes of a severity in words; "notice" is a noun, and has a plural."""
+    return f"{count} notices" if severity == "notice" and count != 1 else f"{count} {severity}"
+
+
 class Change(msgspec.Struct, frozen=True):
     """A difference of two modules or signatures.
 

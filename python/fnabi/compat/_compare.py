@@ -12,7 +12,7 @@ import msgspec
 from fnabi._base import core
 from fnabi._base.arguments import check_type
 from fnabi.abi import cconv, sip
-from fnabi.compat._change import Change, ChangeKind, Severity, quoted
+from fnabi.compat._change import Change, ChangeKind, Severity, counted_changes, quoted
 from fnabi.compat._needs import export_differences, module_differences
 from fnabi.compat._runtime import Asked, Runtime, asked_releases, runtime_differences
 from fnabi.errors import ArgumentTypeError, FormatError, type_name
@@ -82,7 +82,9 @@ class Comparison(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         counts = Counter(change.severity for change in self.changes)
-        found = [f"{counts[severity]} {severity}" for severity in _WORST if counts[severity]]
+        found = [
+            counted_changes(counts[severity], severity) for severity in _WORST if counts[severity]
+        ]
         return f"<Comparison {self.verdict}: {', '.join(found) or 'no changes'}>"
 
     def _repr_html_(self) -> str:

@@ -42,6 +42,14 @@ class FileComparison(msgspec.Struct, frozen=True):
     comparison: Comparison | None = None
     problem: str | None = None
 
+    def _repr_html_(self) -> str:
+        from fnabi._base.notebook import code, escaped
+
+        head = f"<p>{code(self.file)}: <b>{self.verdict}</b></p>"
+        if self.comparison is not None:
+            return head + self.comparison._repr_html_()
+        return head if self.problem is None else f"{head}<p>{escaped(self.problem)}</p>"
+
 
 def compare_folders(
     old: str | os.PathLike[str],

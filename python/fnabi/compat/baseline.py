@@ -20,6 +20,11 @@ from fnabi.vmfb import Module
 
 __all__ = ["SCHEMA", "encode", "parse"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 SCHEMA = "fnabi.baseline/1"
 _WIDTH = 96
 _EXPECTED = "a baseline, which fnabi check-abi --update writes"

@@ -15,10 +15,15 @@ from typing import Any
 from fnabi._base.arguments import argument_error, check_items
 from fnabi._base.text import one_line, plain
 from fnabi._base.version import VERSION
-from fnabi.compat._change import Change, Severity
+from fnabi.compat._change import Change, Severity, counted_changes
 from fnabi.compat._folders import FileComparison, FileCompatibility
 
 __all__ = ["FORMATS", "verdict", "write"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 FORMATS = ("markdown", "github", "sarif")
 """The formats that `write` knows."""
@@ -98,7 +103,7 @@ def _text(change: Change) -> str:
 
 def _counts(files: Iterable[FileComparison]) -> str:
     counts = Counter(severity for each in files for severity, _, _ in _findings(each))
-    named = [f"{counts[each]} {each}" for each in _MEANINGS if counts[each]]
+    named = [counted_changes(counts[each], each) for each in _MEANINGS if counts[each]]
     return ", ".join(named) or "no changes"
 
 

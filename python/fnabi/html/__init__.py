@@ -32,6 +32,7 @@ from fnabi.html._catalog_data import catalog_data
 from fnabi.html._diff_data import diff_data, folders_data
 from fnabi.html._library_data import library_data
 from fnabi.html._module_data import module_data
+from fnabi.html._plain import plain_tables
 from fnabi.vmfb import Module
 from fnabi.vmfb.example import runner_module
 
@@ -41,7 +42,12 @@ if TYPE_CHECKING:
 
 __all__ = ["render", "render_catalog", "render_diff", "render_folders"]
 
-_SHARED = ("document", "types", "table")
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+_SHARED = ("document", "types", "search", "table")
 """The scripts of every page, before its own."""
 
 _OWN = {
@@ -187,11 +193,13 @@ def _page(kind: str, data: dict[str, Any], file: str, blocks: Iterable[str] = ()
     )
     fields = {
         "TITLE": f"{one_line(file) or kind} - fnabi",
+        "HEADING": one_line(file) or kind,
         "STYLE_HASH": _hash(style),
         "SCRIPT_HASH": _hash(script),
         "STYLE": style,
         # Only in strings are these characters possible; escaped, none of them ends the element.
         "DATA": content.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026"),
+        "PLAIN": plain_tables(kind, data),
         "BLOCKS": "\n".join(
             f'<script type="text/plain" id="block-{index}">{block}</script>'
             for index, block in enumerate(blocks)
@@ -201,7 +209,7 @@ def _page(kind: str, data: dict[str, Any], file: str, blocks: Iterable[str] = ()
     page = []
     for position, part in enumerate(_part("template.html").split("@@")):
         value = fields[part] if position % 2 else part
-        page.append(html.escape(value) if part == "TITLE" else value)
+        page.append(html.escape(value) if part in ("TITLE", "HEADING") else value)
     return "".join(page).encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 

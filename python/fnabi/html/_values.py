@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fnabi import types
@@ -87,3 +88,61 @@ def schema_value(schema: Schema) -> list[Any]:
         ["group", name, [schema_value(each) for each in group]] for name, group in schema.named
     ]
     return ["schema", schema.name, args]
+
+
+# What a page shows without JavaScript, where types.js cannot make these texts.
+
+
+def signature_text(signature: list[Any]) -> str:
+    """Return the text of a signature."""
+    inputs, results = signature
+    return f"({_all(inputs)}) -> ({_all(results)})"
+
+
+def type_text(type: list[Any]) -> str:
+    """Return the text of a type."""
+    match type:
+        case ["scalar", dtype]:
+            return str(dtype)
+        case ["buffer", dtype, shape]:
+            return f"{dtype}[{_shape_text(shape)}]"
+        case ["ref", name]:
+            return f"ref<{'?' if name is None else name}>"
+        case ["array", element, shape]:
+            return f"array<{type_text(element)}>[{_shape_text(shape)}]"
+        case ["list", items]:
+            return f"[{_all(items)}]"
+        case ["tuple", items]:
+            return f"({_all(items)}{',' if len(items) == 1 else ''})"
+        case ["dict", pairs]:
+            return f"{{{', '.join(f'{key}: {type_text(each)}' for key, each in pairs)}}}"
+        case ["many", element]:
+            return f"list<{type_text(element)}>"
+        case ["named", name, inner]:
+            return f"{name}: {type_text(inner)}"
+        case ["null"]:
+            return "null"
+    return "?"
+
+
+def _all(types: list[list[Any]]) -> str:
+    return ", ".join(map(type_text, types))
+
+
+def _shape_text(shape: Sequence[int | str | None] | None) -> str:
+    if shape is None:
+        return "*"
+    return "x".join("?" if dim is None else str(dim) for dim in shape)
+
+
+def schema_text(schema: list[Any] | int) -> str:
+    """Return the text of a type of a library's function."""
+    match schema:
+        case ["function", params, result]:
+            types = "..." if params is None else ", ".join(map(schema_text, params))
+            return f"({types}) -> {schema_text(result)}"
+        case ["group", name, types]:
+            return f"{name}: [{', '.join(map(schema_text, types))}]"
+        case ["schema", name, args]:
+            return f"{name}<{', '.join(map(schema_text, args))}>" if args else str(name)
+    return str(schema)

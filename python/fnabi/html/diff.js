@@ -42,7 +42,9 @@ const functions = dataTable({
     },
   ],
   text: (row) =>
-    [row.name, ...[row.old, row.new].filter(Boolean).map(signatureText), ...row.changes.map((each) => `${each.severity} ${each.path}`)].join("\n"),
+    [row.name, ...row.changes.map((each) => `${each.severity} ${each.path}`)].join("\n"),
+  types: (row) => [row.old, row.new].filter(Boolean).map(signatureText).join("\n"),
+  signatures: (row) => [row.old, row.new].filter(Boolean),
   filters: severityFilters,
   detail: functionDetail,
   anchor: (row) => row.name,

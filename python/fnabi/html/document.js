@@ -287,4 +287,20 @@ function showPage(title, header, main) {
     box.focus();
     box.select();
   });
+  document.addEventListener("keydown", (event) => {
+    if (!["ArrowDown", "ArrowUp"].includes(event.key) || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    if (!event.target.matches("html, body, main, [role=tab]")) return;
+    const row = firstRow();
+    if (!row) return;
+    event.preventDefault();
+    row.focus({ preventScroll: true });
+    row.scrollIntoView({ block: "nearest" });
+  });
+}
+
+// The first row in view that opens, from which the arrow keys go on.
+function firstRow() {
+  const rows = [...document.querySelectorAll(".toggle")].filter((each) => each.offsetParent !== null);
+  const top = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--cover")) || 0;
+  return rows.find((each) => each.getBoundingClientRect().top >= top) || rows[0];
 }

@@ -10,6 +10,9 @@ function shownSignature(row) {
   return h("span.muted", row.registers);
 }
 
+// Whether ref<?> may be any reference: nothing else says what it is to.
+const isUntold = (row) => row.source === "bytecode" || row.source === "cconv";
+
 function functionTable() {
   return dataTable({
     label: "Functions",
@@ -29,11 +32,14 @@ function functionTable() {
     text: (row) =>
       [
         row.name,
-        hasTypes(row) ? signatureText(row.signature) : row.registers,
+        hasTypes(row) ? "" : row.registers,
         row.source || "",
         row.place || "",
         row.async ? "async" : "",
       ].join("\n"),
+    types: (row) => (hasTypes(row) ? signatureText(row.signature) : ""),
+    signatures: (row) => (hasTypes(row) ? [row.signature] : []),
+    untold: isUntold,
     filters: [
       { title: "Errors", alarm: true, test: hasError },
       { title: "Notices", test: (row) => (row.notes || []).length > 0 },

@@ -3,6 +3,12 @@
 
 const CHUNK = 100;
 
+// So many rows are added by and by, while nothing else is to do; further ones where they are near.
+const IDLE_ROWS = 5000;
+const IDLE_CHUNK = 400; // with each, the browser lays the table out again
+
+const whenIdle = window.requestIdleCallback || ((work) => setTimeout(work, 1));
+
 // The bar of tools covers the top of the window. What is scrolled into view stays below it, whatever
 // its height: it has several lines in a narrow window, and none where its tab is hidden.
 function cover() {
@@ -20,22 +26,24 @@ const covering = new ResizeObserver(cover);
 // columns   { title, cell(row), key(row), numeric, wide }; `key` makes a column sortable, the
 //           first column is the head of its row, a wide one has a line of its own on a phone
 // text      (row) => the text that the search looks into; without it there is no search
+// types     (row) => the text of its types, for types and shapes in the search
+// signatures (row) => its signatures, for patterns in the search; `untold` for those from bytecode
 // filters   { title, test(row), alarm }, as buttons that limit the rows; `hides` for one whose
 //           rows are hidden unless it is pressed
 // detail    (row) => the content that opens under a row
 // anchor    (row) => the text in the address of an open row
-function dataTable({ label, noun, rows, columns, text, filters = [], detail, anchor }) {
+function dataTable({ label, noun, rows, columns, text, types, signatures, untold, filters = [], detail, anchor }) {
   const entries = rows.map((row, index) => ({ row, index, text: null, body: null }));
   let order = null; // the column and the direction of sorting
   let found = entries;
-  let words = []; // of the search
+  let wanted = searchFor("", false); // what the search asks for
   let rendered = 0;
 
   const table = h("table", { class: detail ? "data opens" : "data", role: "table" });
   const caption = h("caption.hidden", label);
   const head = h("tr", { role: "row" });
   const status = h("p.status", { role: "status" });
-  const more = h("button.more", { type: "button", onclick: () => render(CHUNK) });
+  const more = h("p.more");
   const empty = h("p.empty");
   table.append(caption, h("thead", { role: "rowgroup" }, head));
 
@@ -68,11 +76,14 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
     return count > 0 && button;
   });
 
+  const hint = h("p.hint", { id: newId() });
+  const usual = types && `Words, f32, f32[64x10], ?\u00d764, /a regular expression/${signatures ? ", or a pattern: f32[?,64] -> *" : ""}`;
   const box = text && searchBox();
 
   function searchBox() {
     return h("input", {
       type: "search",
+      "aria-describedby": hint.id,
       placeholder: `Search ${noun[1]}`,
       "aria-label": `Search ${noun[1]}`,
       autocomplete: "off",
@@ -118,24 +129,36 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
   }
 
   function matches(entry) {
-    if (entry.text === null) entry.text = text(entry.row).toLowerCase();
-    return words.every((word) => entry.text.includes(word));
+    if (entry.text === null) {
+      const { row } = entry;
+      entry.types = types ? types(row) : "";
+      entry.lines = `${text(row)}\n${entry.types}`;
+      entry.text = text(row).toLowerCase();
+      entry.signatures = signatures ? signatures(row) : [];
+      entry.untold = Boolean(untold && untold(row));
+    }
+    return wanted.test(entry);
   }
 
   function update() {
-    words = box ? box.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
-    const wanted = [...pressed].filter((filter) => !filter.hides);
+    wanted = searchFor(box ? box.value : "", Boolean(signatures));
+    hint.textContent = wanted.problem || usual || "";
+    hint.hidden = hint.textContent === "";
+    hint.classList.toggle("error", wanted.problem !== null);
+    const chosen = [...pressed].filter((filter) => !filter.hides);
     const off = hidden.filter((filter) => !pressed.has(filter));
     const shownAtAll = entries.filter(({ row }) => !off.some((filter) => filter.test(row)));
     found = shownAtAll.filter(
       (entry) =>
-        (wanted.length === 0 || wanted.some((filter) => filter.test(entry.row))) &&
-        (words.length === 0 || matches(entry)),
+        (chosen.length === 0 || chosen.some((filter) => filter.test(entry.row))) &&
+        (!box || box.value.trim() === "" || matches(entry)),
     );
     if (order) found = [...found].sort(compare);
     for (const body of [...table.tBodies]) body.remove();
+    if (typeof Highlight !== "undefined") CSS.highlights.delete("search");
     rendered = 0;
     render(CHUNK);
+    renderLater(found);
     const all = counted(shownAtAll.length, ...noun);
     status.textContent = found.length === shownAtAll.length ? all : `${grouped(found.length)} of ${all}`;
   }
@@ -149,9 +172,28 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
     table.hidden = found.length === 0;
     empty.hidden = found.length > 0;
     empty.textContent = entries.length === 0 ? `No ${noun[1]}.` : `No ${noun[0]} matches. Esc in the search clears it.`;
-    highlight();
-    more.textContent = `Show ${grouped(Math.min(left, CHUNK))} more of ${grouped(left)}`;
+    more.textContent = `${grouped(left)} more below`;
+    highlight(bodies);
   }
+
+  // The browser's own search finds what is in the page, and so rows do not wait for a click.
+  function renderLater(rows) {
+    whenIdle(() => {
+      if (rows !== found || rendered >= Math.min(found.length, IDLE_ROWS)) return;
+      render(IDLE_CHUNK);
+      renderLater(rows);
+    });
+  }
+  const nearing = new IntersectionObserver(
+    ([{ isIntersecting }]) => {
+      if (!isIntersecting || rendered >= found.length) return;
+      render(CHUNK);
+      nearing.unobserve(more); // to be told again, if it is still near
+      nearing.observe(more);
+    },
+    { rootMargin: "1200px" },
+  );
+  nearing.observe(more);
 
   function bodyOf(entry) {
     if (entry.body) return entry.body;
@@ -250,12 +292,16 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
   }
 
   // Mark the words in the heads of rows, where the browser can.
-  function highlight() {
-    if (!text || typeof Highlight === "undefined") return;
-    CSS.highlights.delete("search");
-    const names = words.length ? [...table.querySelectorAll("tbody th .name")] : [];
-    const ranges = names.flatMap((name) => words.map((word) => rangeOf(name, word)).filter(Boolean));
-    if (ranges.length) CSS.highlights.set("search", new Highlight(...ranges));
+  function highlight(bodies) {
+    if (wanted.words.length === 0 || typeof Highlight === "undefined") return;
+    const marks = CSS.highlights.get("search") || new Highlight();
+    for (const body of bodies)
+      for (const name of body.querySelectorAll("th .name"))
+        for (const word of wanted.words) {
+          const range = rangeOf(name, word);
+          if (range) marks.add(range);
+        }
+    CSS.highlights.set("search", marks);
   }
 
   update();
@@ -263,7 +309,7 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
   const shownButtons = buttons.filter(Boolean);
   const tools = (box || shownButtons.length > 0) && h(
     "div.tools",
-    box && h("div.search", { role: "search" }, box, h("kbd", { "aria-hidden": "true" }, "/")),
+    box && h("div.search", { role: "search" }, h("div.field", box, h("kbd", { "aria-hidden": "true" }, "/")), hint),
     shownButtons.length > 0 && h("div.filters", { role: "group", "aria-label": "Filters" }, shownButtons),
     status,
   );

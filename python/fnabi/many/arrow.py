@@ -43,6 +43,11 @@ from fnabi.many.columns._split import collect, split_arrays
 
 __all__ = ["Batches", "decode", "encode"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _Batch = TypeVar("_Batch")
 
 

@@ -29,6 +29,11 @@ from fnabi.many.catalog._compare import compare_sides, side_of
 
 __all__ = ["Cause", "Occurrence", "compare_catalogs", "group"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _SEVERITIES: tuple[Severity, ...] = ("breaking", "unknown", "widening", "notice")
 
 

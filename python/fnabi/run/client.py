@@ -46,6 +46,11 @@ from fnabi.types import (
 
 __all__ = ["Client", "without_fences"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _FENCES = 2
 
 

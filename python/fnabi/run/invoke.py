@@ -54,6 +54,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Invoker", "Marshaller", "element_type", "signature_of"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _UNKNOWN = Unknown()
 _DIM = Scalar(DType("signed", 64))
 

@@ -55,6 +55,10 @@ class Generator(Protocol):
         """
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def _generator(
     write: Callable[[Interface, str | None, int], Stub], reserved: frozenset[str] = frozenset()
 ) -> Generator:

@@ -96,6 +96,11 @@ __all__ = [
     "verify",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Function = VmFunction
 """The earlier name of `VmFunction`."""
 

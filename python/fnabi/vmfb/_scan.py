@@ -380,9 +380,26 @@ class Scan:
         return f"<Scan of {', '.join(names[:_SHOWN])}{more}>"
 
     def _repr_html_(self) -> str:
-        from fnabi._base.notebook import title
+        """Return the view for notebooks, for which the first files are read, but none of stores."""
+        from fnabi._base.notebook import ROWS, code, escaped, marked, table, title
 
-        return title(self)
+        paths = () if self._once else [*islice(self._paths or (), ROWS)]
+        names = [each.path if isinstance(each, Found) else os.fsdecode(each) for each in paths]
+        if not paths or any(map(is_remote, names)):
+            return title(self)
+        files = [*islice(walk(paths, "vmfb.scan", status=False), ROWS)]
+        rows = [*islice(Scan(files, lenient=self._lenient).rows(), ROWS + 1)]
+        shown = (
+            (
+                escaped(row.file),
+                code(row.function or ""),
+                marked("breaking", row.error.text) if row.error else code(row.signature),
+            )
+            for row in rows
+        )
+        is_all = len(files) < ROWS and len(rows) <= ROWS
+        more = "" if is_all else f"<p>the first {min(ROWS, len(rows))} rows</p>"
+        return title(self) + table(("file", "function", "signature"), shown) + more
 
 
 def _counted(files: Iterable[Found]) -> tuple[int, int | None]:

@@ -163,6 +163,17 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
             answer += ", but calls functions wrongly"
         return f"IREE {self.release}: {answer}{reason}"
 
+    def _repr_html_(self) -> str:
+        from fnabi._base.notebook import escaped, fact_table, marked
+
+        severities = {True: "widening", False: "breaking", None: "unknown"}
+        answer = str(self).partition(": ")[2].partition(": ")[0]
+        severity = "unknown" if self.loads and self.warnings else severities[self.loads]
+        facts = [(f"IREE {self.release}", marked(severity, answer))]
+        facts += [("cause", escaped(each)) for each in self.causes]
+        facts += [("warning", escaped(each)) for each in self.warnings]
+        return fact_table(facts)
+
 
 _Has: TypeAlias = tuple[str | None, int]
 

@@ -61,6 +61,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 _exports = core.Decoder(tuple[tuple[str, int], ...])
 
 _EXPORTS = 7

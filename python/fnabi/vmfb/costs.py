@@ -27,6 +27,10 @@ from fnabi.vmfb.rodata import RodataSegment
 __all__ = ["Costs", "of", "parameters", "read", "weights"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class Costs(msgspec.Struct, frozen=True):
     """The memory that a call of a function takes.
 

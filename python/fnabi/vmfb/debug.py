@@ -35,6 +35,11 @@ __all__ = [
     "UnknownLocation",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _PLACES_MAX = 1000
 _DEPTH_MAX = 64
 

@@ -19,6 +19,11 @@ __all__ = [
     "unknown_shapes",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 DIM = 4
 """The default size of a dynamic dim, in elements."""
 

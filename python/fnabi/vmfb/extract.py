@@ -15,6 +15,11 @@ from fnabi.vmfb.rodata import RodataSegment
 
 __all__ = ["extract", "file_names"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _SUFFIX: dict[str, str] = {
     "elf": ".so",
     "spir-v": ".spv",

@@ -27,6 +27,10 @@ from fnabi.vmfb._failure_table import FAILURES, Failure, fixed_part
 __all__ = ["FAILURES", "Explanation", "Failure", "explain"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class Explanation(msgspec.Struct, frozen=True):
     """An error of the runtime that was found in a text, and what it means.
 

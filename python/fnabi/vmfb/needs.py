@@ -40,6 +40,11 @@ __all__ = [
     "Transients",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Access: TypeAlias = Literal["load", "gather", "scatter", "read", "write"]
 """How a parameter is used; ``"scatter"`` and ``"write"`` change it."""
 

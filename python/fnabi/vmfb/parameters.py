@@ -39,6 +39,11 @@ from fnabi.vmfb.needs import Parameter
 
 __all__ = ["Format", "Index", "compare", "read"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Format: TypeAlias = Literal["irpa", "gguf", "safetensors"]
 """The formats of parameter files."""
 

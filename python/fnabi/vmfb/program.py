@@ -66,6 +66,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def of(module: Module, function: str | int) -> Program | None:
     """Read what a function does.
 

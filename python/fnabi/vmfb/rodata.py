@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Content", "ContentKind", "File", "RodataSegment", "Segment"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 ContentKind: TypeAlias = Literal["elf", "spir-v", "flatbuffer", "splat", "string table", "raw"]
 
 

@@ -15,9 +15,16 @@ import msgspec
 from fnabi._base.moment import shown_moment
 from fnabi._base.text import shown_text
 from fnabi._base.url import is_remote, public
-from fnabi.cli._arguments import add_lenient, add_moment, missing_of
-from fnabi.cli._catalogs import lenient_hint, shown_path
+from fnabi.cli._arguments import add_lenient, add_moment, missing_of, refuse_swapped
+from fnabi.cli._catalogs import (
+    has_modules,
+    is_catalog,
+    lenient_hint,
+    shown_path,
+    told_of_names,
+)
 from fnabi.cli._ending import ended_by_signals
+from fnabi.cli._layout import columns
 from fnabi.cli._output import (
     add_processes,
     add_progress,
@@ -29,6 +36,7 @@ from fnabi.cli._screen import Part, Screen, complain, counted, name_width, one_l
 from fnabi.cli._table import write_table
 from fnabi.errors import CallError, FormatError
 from fnabi.many.catalog import Catalog, Event, Updated
+from fnabi.many.catalog._log import EVER
 from fnabi.many.catalog._plan import Limit, below
 from fnabi.many.catalog._table import ROOTS
 
@@ -132,6 +140,10 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.usage(f"--{option} is only allowed with {action}")
     if arguments.action != "update":
         refuse_progress(arguments, "update")
+    if _is_swapped(arguments):
+        other = {"update": "PATH", "sql": "the query", "log": "GLOB"}[arguments.action]
+        given = ["catalog", arguments.action, words[0], arguments.file]
+        refuse_swapped(arguments, f"CATALOG and {other}", given)
     if arguments.action not in ("sql", "log"):
         arguments.words = [*map(public, words)]
     with Catalog(arguments.file) as catalog:
@@ -144,6 +156,18 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.action == "sql":
             return _sql(catalog, words[0], arguments.json, arguments.allow_files)
         return _show(catalog, arguments)
+
+
+def _is_swapped(arguments: argparse.Namespace) -> bool:
+    """Return whether the only word is the catalog, and the catalog is what the action is about."""
+    if len(arguments.words) != 1 or is_catalog(arguments.file):
+        return False
+    (word,) = arguments.words
+    if arguments.action == "update":
+        is_target = is_catalog(word) or (word.endswith(".duckdb") and not os.path.exists(word))
+        return is_target and has_modules(arguments.file)
+    is_asked = arguments.action in ("sql", "log")
+    return is_asked and is_catalog(word) and not os.path.exists(arguments.file)
 
 
 def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
@@ -335,7 +359,16 @@ def _log(catalog: Catalog, arguments: argparse.Namespace) -> int:
     if arguments.json:
         for event in found:
             print(json.dumps(_event_json(event)))
-        return 0
+    else:
+        _show_events(found)
+    if not found:
+        names: list[str | None] = [*arguments.words, None]
+        given = {"function": names[0], "module": arguments.log_module, "file": arguments.log_file}
+        told_of_names(catalog, arguments.file, given, EVER)
+    return 0
+
+
+def _show_events(found: list[Event]) -> None:
     screen = Screen()
     for time, of_time in groupby(found, key=lambda event: event.time):
         screen.write((shown_moment(time), "about"))
@@ -349,7 +382,6 @@ def _log(catalog: Catalog, arguments: argparse.Namespace) -> int:
                 screen.write("    ", *head, *_what(event), hang=16)
     functions = {(event.file, event.module, event.function) for event in found}
     screen.write(f"{counted(len(found), 'event')} of {counted(len(functions), 'function')}")
-    return 0
 
 
 _KINDS = {"appeared": "good", "changed": "notice", "moved": "notice", "left": "bad"}
@@ -402,8 +434,9 @@ def _sql(catalog: Catalog, query: str, as_json: bool, allow_files: bool) -> int:
         complain("", f"{one_line(str(problem))}; --allow-files lets a query read and write files")
         return _BAD_INPUT
     except duckdb.Error as problem:
-        first, *more = str(problem).partition("\n\n")[0].split("\n")
-        complain("", first, [f"  {line}" for line in more])
+        text, _, place = _placed(catalog, query, problem).partition("\n\nLINE ")
+        first, *more = text.partition("\n\n")[0].rstrip().expandtabs(2).split("\n")
+        complain("", first, [f"  {line}" for line in (*more, *_excerpt(place))])
         return _BAD_INPUT
     if as_json:
         for row in rows:
@@ -413,6 +446,41 @@ def _sql(catalog: Catalog, query: str, as_json: bool, allow_files: bool) -> int:
     if names:
         write_table(Screen(), [*map(one_line, names)], [[*map(_cell, row)] for row in rows])
     return 0
+
+
+def _placed(catalog: Catalog, query: str, problem: Exception) -> str:
+    """Return the text of an error about a query, with its place, which relations leave out.
+
+    Only a query that DuckDB refused before it ran any of it is given to it again.
+    """
+    import duckdb
+
+    refusals = duckdb.BinderException, duckdb.CatalogException
+    if "\n\nLINE " in str(problem) or not isinstance(problem, refusals):
+        return str(problem)
+    user = catalog._open().user
+    try:
+        if len(user.extract_statements(query)) == 1:
+            user.execute(query)
+    except duckdb.Error as again:
+        return str(again)
+    return str(problem)
+
+
+def _excerpt(place: str) -> list[str]:
+    """Return the line of a query that DuckDB shows, and the carets below it, if it shows one."""
+    if not place:
+        return []
+    line, _, carets = f"LINE {place}".partition("\n")
+    width, tabs = carets.find("^"), 0
+    shown = ""
+    for character in line:  # DuckDB counts no tab, nor what cannot be printed
+        if character == "\t":
+            tabs += columns(shown) - tabs <= width
+            shown += " "
+        elif character.isprintable():
+            shown += character
+    return [shown, " " * tabs + carets]
 
 
 def _without_blobs(value: Any) -> Any:

@@ -9,11 +9,19 @@ import os
 from fnabi import compat
 from fnabi._base.files import check_regular, named, write_whole
 from fnabi._base.url import public
-from fnabi.cli._arguments import add_lenient, open_checked
+from fnabi.cli._arguments import add_lenient, is_module, open_checked, refuse_swapped
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime, where
 from fnabi.cli._screen import Screen, counted, one_line
-from fnabi.cli.verbs.diff import RUNTIME, STATUS, add_style, check_style, comparison_json, show
+from fnabi.cli.verbs.diff import (
+    RUNTIME,
+    STATUS,
+    add_style,
+    check_style,
+    comparison_json,
+    is_baseline,
+    show,
+)
 from fnabi.compat import FileComparison, baseline
 from fnabi.errors import FormatError
 
@@ -37,8 +45,14 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     check_style(arguments)
-    new = open_checked(arguments.file, arguments.lenient)
     name = arguments.baseline
+    try:
+        new = open_checked(arguments.file, arguments.lenient)
+    except FormatError:
+        if is_baseline(arguments.file) and is_module(name):
+            words = ["check-abi", *(["--update"] if arguments.update else []), arguments.file, name]
+            refuse_swapped(arguments, "BASELINE and FILE", words)
+        raise
     old = None
     if not arguments.update or os.path.exists(name):
         try:
@@ -50,7 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
             return STATUS["unreadable"]
         except FormatError as problem:
             problem.file = name
-            raise
+            hint = "; it is a module, and fnabi diff compares two" if is_module(name) else ""
+            tell(problem, hint=hint)
+            return STATUS["unreadable"]
     found = compat.Comparison(()) if old is None else compat.compare(old, new, **where(arguments))
     if arguments.update:
         with write_whole(name) as out:

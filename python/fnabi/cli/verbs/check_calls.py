@@ -15,8 +15,8 @@ from typing import Any
 from fnabi._base.files import named, open_file
 from fnabi._base.progress import Wanted, show
 from fnabi._base.url import public
-from fnabi.cli._arguments import add_lenient, whole
-from fnabi.cli._catalogs import is_catalog, open_catalog, told_of_unread
+from fnabi.cli._arguments import add_lenient, refuse_swapped, whole
+from fnabi.cli._catalogs import has_modules, is_catalog, open_catalog, told_of_unread
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._output import (
     add_output,
@@ -114,6 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         check_output(arguments)
     limit = arguments.limit or (None if arguments.json else _SHOWN)
+    if has_modules(arguments.calls) and _may_be_calls(arguments.catalog):
+        words = ["check-calls", arguments.calls, arguments.catalog]
+        refuse_swapped(arguments, "CATALOG and CALLS", words)
     with ExitStack() as stack:
         catalog = stack.enter_context(open_catalog(arguments.catalog, arguments.lenient))
         if not is_catalog(arguments.catalog) and not told_of_unread(catalog):
@@ -121,6 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
         new, old = _modules(catalog, arguments), None
         if arguments.baseline is not None:
             other = stack.enter_context(open_catalog(arguments.baseline, arguments.lenient))
+            if not is_catalog(arguments.baseline) and not told_of_unread(other):
+                return STATUS["unreadable"]
             old = _modules(other, arguments)
         name = "standard input" if arguments.calls == "-" else arguments.calls
         check = CallCheck(dict(arguments.column), name, arguments.threads)
@@ -141,6 +146,11 @@ def run(arguments: argparse.Namespace) -> int:
         text = f"{files} that calls name could not be looked at by the last update; see fnabi find"
         complain(where(arguments.catalog), text)
     return STATUS[found.verdict]
+
+
+def _may_be_calls(path: str) -> bool:
+    """Return whether a path may be a table of calls: it is a file that has no modules."""
+    return os.path.isfile(path) and not has_modules(path)
 
 
 def _modules(catalog: Catalog, arguments: argparse.Namespace) -> Modules:

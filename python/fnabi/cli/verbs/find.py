@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 from itertools import groupby
 from typing import Any
 
 from fnabi._base.url import public
-from fnabi.cli._arguments import add_lenient, add_moment, whole
+from fnabi.cli._arguments import add_lenient, add_moment, refuse_swapped, whole
 from fnabi.cli._call_values import ArgumentError, load_array
 from fnabi.cli._catalogs import (
+    has_modules,
     is_catalog,
     open_catalog,
     open_past,
     shown_path,
+    told_of_names,
     told_of_unread,
 )
 from fnabi.cli._problems import tell
@@ -23,6 +26,8 @@ from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
 from fnabi.errors import FormatError
 from fnabi.many import pattern
+from fnabi.many.catalog import Catalog
+from fnabi.many.catalog._history import as_of
 from fnabi.many.catalog._search import Match, search_query
 
 _SCHEMA = "fnabi.find/1"
@@ -95,6 +100,9 @@ def run(arguments: argparse.Namespace) -> int:
         "runtime": arguments.runtime,
     }
     at = arguments.at
+    if not os.path.exists(arguments.catalog) and has_modules(arguments.pattern):
+        words = ["find", arguments.pattern, arguments.catalog]
+        refuse_swapped(arguments, "CATALOG and PATTERN", words)
     try:
         query = search_query(arguments.pattern, at=at and at.replace(tzinfo=None), **names)
     except FormatError as problem:
@@ -111,14 +119,21 @@ def run(arguments: argparse.Namespace) -> int:
         if at is None and not is_catalog(arguments.catalog) and not told_of_unread(catalog):
             return _BAD_INPUT
         found = catalog.find(arguments.pattern, at=at, **names)
-    if arguments.json:
-        if not found:
+        if arguments.json:
+            for match in found:
+                print(json.dumps(_match_json(match)))
+        else:
+            _show(found)
+        if not found and not _told_of_names(catalog, arguments) and arguments.json:
             complain(where(arguments.catalog), "no function fits")
-        for match in found:
-            print(json.dumps(_match_json(match)))
-    else:
-        _show(found)
     return 0 if found else _NONE_FOUND
+
+
+def _told_of_names(catalog: Catalog, arguments: argparse.Namespace) -> bool:
+    """Say which options name nothing; return whether any does."""
+    given = {name: getattr(arguments, name) for name in ("function", "module", "target", "file")}
+    tables = "" if arguments.at is None else as_of(arguments.at.replace(tzinfo=None))
+    return told_of_names(catalog, arguments.catalog, given, tables)
 
 
 def _with_arrow(text: str) -> str:

@@ -78,6 +78,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 _FIRST = "SELECT value FROM catalog WHERE key = 'first' AND value IS NOT NULL"
 """The query for the time of the first update that history knows."""
 

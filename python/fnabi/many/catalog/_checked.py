@@ -102,3 +102,20 @@ class CheckedCalls(msgspec.Struct, frozen=True):
     def __repr__(self) -> str:
         shown = ", ".join(f"{count} {verdict}" for verdict, count in self.calls.items() if count)
         return f"<CheckedCalls {self.verdict}: {shown or 'no calls'}>"
+
+    def _repr_html_(self) -> str:
+        from fnabi._base.notebook import code, escaped, marked, table, title
+
+        severities = {"broken": "breaking", "unknown": "unknown"}
+        rows = (
+            (
+                marked(severities.get(each.verdict, "notice"), each.verdict),
+                str(each.calls),
+                escaped(each.model),
+                code(f"{each.function}{each.inputs}"),
+                escaped("; ".join(reason.text for reason in each.reasons)),
+            )
+            for each in self.found
+        )
+        head = ("verdict", "calls", "model", "call", "reasons")
+        return title(self) + (table(head, rows, len(self.found)) if self.found else "")

@@ -45,6 +45,11 @@ class Event(msgspec.Struct, frozen=True):
 
 _NAMES = "file, module, function"
 
+EVER = (
+    f"functions AS (SELECT {_NAMES} FROM functions UNION ALL SELECT {_NAMES} FROM past_functions)"
+)
+"""The functions of all times, for the ``WITH`` of a query about their names."""
+
 _QUERY = """
 WITH spans AS (
   SELECT {names}, signature_id, since, until FROM past_functions WHERE {condition}

@@ -84,6 +84,11 @@ else:
 
 __all__ = ["Abi", "Columns", "RowError", "decode_columns", "encode_columns", "iter_columns"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _ROW_NULL: int = lib.FNABI_ROW_NULL
 
 _LINES = 1 << 24

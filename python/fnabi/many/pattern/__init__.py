@@ -119,6 +119,11 @@ __all__ = [
     "parse",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _LONGEST = 4096
 """The most bytes of a pattern."""
 

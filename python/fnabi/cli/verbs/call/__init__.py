@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fnabi import vmfb
 from fnabi._base.lane import Function
 from fnabi.calls import library, registry
-from fnabi.cli._arguments import no_function, start_of
-from fnabi.cli._call_values import ArgumentError, digest, json_of, parse_argument, show
+from fnabi.cli._arguments import is_module, no_function, refuse_swapped, start_of
+from fnabi.cli._call_values import (
+    ArgumentError,
+    as_signature,
+    digest,
+    json_of,
+    parse_argument,
+    show,
+)
 from fnabi.cli._screen import Screen, complain, one_line, plain
 from fnabi.cli.verbs.call._output import EXTENSIONS, OutputError, check_target, save
 from fnabi.errors import FnabiError
@@ -22,8 +29,9 @@ _CALL_SCHEMA = "fnabi.call/1"
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.epilog = (
         'An ARG is JSON (1, 2.5, true, null, "text", [1, 2], {"k": 1}), @FILE.npy for an array,'
-        " or any other text, which is passed as a string. Arrays that the function changes are"
-        " shown after its result."
+        " or any other text, which is passed as a string. A list is an array where the function is"
+        " known to take a tensor; f32=[1, 2], f32[2x2]=[1, 2, 3, 4] and f32[2x2]=0 are arrays of"
+        " that type anywhere. Arrays that the function changes are shown after its result."
     )
     verb.add_argument(
         "file", metavar="LIBRARY", help="a shared library; it is loaded, so its code runs"
@@ -53,8 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
     except ArgumentError as problem:
         complain("", problem)
         return 1
+    if not os.path.exists(arguments.file) and os.path.isfile(arguments.function):
+        words = ["call", arguments.function, arguments.file, *arguments.args]
+        refuse_swapped(arguments, "LIBRARY and FUNCTION", words)
     start = start_of(arguments.file)
-    if not library.looks_like_one(start) and _is_module(arguments.file):
+    if not library.looks_like_one(start) and is_module(arguments.file):
         complain(
             f"{arguments.file}: ",
             "a compiled module, expected a shared library; iree-run-module calls its functions, and"
@@ -66,6 +77,12 @@ def run(arguments: argparse.Namespace) -> int:
     if function is None:
         return no_function(arguments, loaded.functions, "TVM-FFI function")
     function.plain = True
+    try:
+        made = as_signature(args, function)
+    except ArgumentError as problem:
+        complain("", problem)
+        return 1
+    given, args = args, [made.get(index, value) for index, value in enumerate(args)]
     before = [digest(value) for value in args]
     try:
         result = function(*args)
@@ -75,6 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
         if isinstance(problem, KeyboardInterrupt) and not hasattr(problem, "ffi_error"):
             raise
         first, *more = _indented(f"{type(problem).__name__}: {problem}").split("\n")
+        if isinstance(problem, TypeError):
+            more += [f"  {line}" for line in _told_of_lists(given, made)]
         complain(f"{arguments.function}: ", first, more)
         return 1
     changed = [
@@ -91,18 +110,21 @@ def run(arguments: argparse.Namespace) -> int:
     return 1
 
 
-def _is_module(file: str) -> bool:
-    try:
-        vmfb.open(file, lenient=True).close()
-    except FnabiError:
-        return False
-    return True
-
-
 def _find(loaded: library.Library, name: str) -> Function | None:
     if name in loaded:
         return loaded[name]
     return registry.get_global_func(name, allow_missing=True)
+
+
+def _told_of_lists(given: Sequence[Any], made: Mapping[int, Any]) -> Iterator[str]:
+    """Yield how lists were passed, whose dtype the command line did not name."""
+    for index, value in enumerate(given):
+        if isinstance(value, list):
+            array = made.get(index)
+            passed = "a list"
+            if array is not None and hasattr(array, "dtype"):
+                passed = f"{array.dtype}[{'x'.join(map(str, array.shape))}]"
+            yield f"argument {index} was passed as {passed}; f32=[...] makes it float32"
 
 
 class _Changed(NamedTuple):

@@ -9,15 +9,19 @@ from collections import Counter
 from typing import Any
 
 from fnabi import compat
+from fnabi._base.files import open_file
 from fnabi._base.url import is_remote, public
-from fnabi.cli._arguments import add_lenient, add_moment, open_checked
+from fnabi.cli._arguments import add_lenient, add_moment, open_checked, start_of
 from fnabi.cli._catalogs import is_catalog
 from fnabi.cli._html import add_html, check_html, write_diff_html, write_folders_html
 from fnabi.cli._output import add_progress, refuse_progress, wanted_progress
+from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime, where
 from fnabi.cli._screen import Part, Screen, counted, one_line, signature
 from fnabi.cli._values import json_value
-from fnabi.compat import FileComparison, FileCompatibility, compare_folders
+from fnabi.compat import FileComparison, FileCompatibility, baseline, compare_folders
+from fnabi.compat._change import counted_changes
+from fnabi.errors import FormatError
 
 RUNTIME = "releases of IREE's runtime that have to load the new module where they load the old one"
 """The help of ``--runtime``."""
@@ -127,7 +131,13 @@ def run(arguments: argparse.Namespace) -> int:
     for file in files:
         if file != "-" and not is_remote(file) and is_catalog(file):
             arguments.usage(f"{one_line(file)} is a catalog; --catalog compares two of them")
-    old, new = (open_checked(file, arguments.lenient) for file in files)
+    try:
+        old, new = (open_checked(file, arguments.lenient) for file in files)
+    except FormatError as problem:
+        if not is_baseline(problem.file):
+            raise
+        tell(problem, hint="; it is a baseline, with which fnabi check-abi compares a module")
+        return STATUS["unreadable"]
     found = compat.compare(old, new, **where(arguments))
     if page:
         write_diff_html(arguments, (old, new), found)
@@ -138,6 +148,20 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         show(Screen(), found)
     return STATUS[found.verdict]
+
+
+def is_baseline(file: str | None) -> bool:
+    """Return whether a file is a baseline of ``check-abi``."""
+    if file is None or not os.path.isfile(file):
+        return False
+    try:
+        if not start_of(file).lstrip().startswith(b"{"):
+            return False
+        with open_file(file) as opened:
+            baseline.parse(opened.read())
+    except (FormatError, OSError):
+        return False
+    return True
 
 
 def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
@@ -200,7 +224,7 @@ def show(screen: Screen, found: compat.Comparison, file: str = "") -> None:
             signature(change.values_text),
             hang=14,
         )
-    counts = ", ".join(f"{count} {name}" for name, count in _counts(found).items())
+    counts = ", ".join(counted_changes(count, name) for name, count in _counts(found).items())
     screen.write(file, (found.verdict, _MEANINGS[found.verdict]), f": {counts}")
 
 
