@@ -297,6 +297,10 @@ def test_the_command_on_other_texts(tmp_path: Path, capsys: pytest.CaptureFixtur
     )  # what a damaged module causes is explained all the same
     assert str(file) in error
     assert run(capsys, f"--file={tmp_path / 'absent'}", file)[0] == 3
+    status, out, error = run(capsys, CLASSIFIER, f"--file={file}")
+    assert (status, out) == (2, "")
+    meant = f"fnabi explain {file} --file {CLASSIFIER}"
+    assert error.endswith(f"error: TEXT and FILE are swapped; did you mean {meant}?\n")
     assert run(capsys)[0] == 2
     assert run(capsys, "--file=-", "-")[0] == 2
     assert run(capsys, "https://example.org/error.txt")[0] == 2

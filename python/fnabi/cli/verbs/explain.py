@@ -8,7 +8,7 @@ import sys
 
 from fnabi._base.files import named, open_file, read_stream
 from fnabi._base.url import is_remote, public
-from fnabi.cli._arguments import add_lenient, open_module
+from fnabi.cli._arguments import add_lenient, is_module, open_module, refuse_swapped
 from fnabi.cli._screen import Screen, complain, one_line, where
 from fnabi.cli._values import fields
 from fnabi.errors import FormatError
@@ -52,6 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
             with open_module(arguments.file, arguments.lenient) as module:
                 found = explain(text, module)
         except FormatError as problem:  # which may be why the runtime failed
+            if is_module(file):
+                words = ["explain", arguments.file, "--file", file]
+                refuse_swapped(arguments, "TEXT and FILE", words)
             found, fault = explain(text), problem
     if arguments.json:
         errors = [fields(each) for each in found]
