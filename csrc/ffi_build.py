@@ -43,7 +43,7 @@ else:
 
 ffibuilder = FFI()
 ffibuilder.cdef(f"typedef enum fnabi_code {{ {', '.join(CODES)}, FNABI_CODE_COUNT }} fnabi_code;")
-ffibuilder.cdef(re.sub(r"\bFNABI_API ", "", CDEF))
+ffibuilder.cdef(re.sub(r"\bFNABI_(API|UNNAMED) ", "", CDEF))
 ffibuilder.cdef(  # what arrow_capsule.py gives to fnabi_arrow_stream
     """
     extern "Python" int64_t fnabi_source_schema(void *, struct ArrowSchema *);

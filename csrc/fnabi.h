@@ -78,6 +78,14 @@ extern "C" {
 #define FNABI_API
 #endif
 
+/* C99 has no unions without a name: its compilers accept them as an extension,
+ * which GCC and Clang want to be marked. */
+#if defined(__GNUC__) && defined(__STDC_VERSION__) && __STDC_VERSION__ < 201112L
+#define FNABI_UNNAMED __extension__
+#else
+#define FNABI_UNNAMED
+#endif
+
 /* One enumerator for each row of codes.h, from FNABI_OK = 0 on. */
 typedef enum fnabi_code {
 #define FNABI_CODE(code, name, text, remedy) code,
@@ -1493,7 +1501,7 @@ typedef struct fnabi_object {
 typedef struct fnabi_any {
   int32_t type_index; /* fnabi_type_index */
   uint32_t small_size;
-  union {
+  FNABI_UNNAMED union {
     int64_t v_int;
     uint64_t v_bits;
     double v_float;

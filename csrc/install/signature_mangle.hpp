@@ -11,11 +11,12 @@
 //   nest up to FNABI_SIP_EVENT_DEPTH_MAX levels.
 // - The builders throw std::invalid_argument for a tag of the wrong kind or an unknown scalar type
 //   and std::length_error for a span of 2 GiB, where the original writes what it cannot read.
+//   Compiled with -fno-exceptions, they write the error to stderr and call std::abort instead.
 // - A mangler owns its keys, and refuses to map a leaf twice and to put children below a leaf.
 // - Visitors see "U", the type that AddUnrecognized writes, as Type::kUnrecognized. The original
 //   fails there.
 //
-// Requires C++17.
+// Requires C++17, and neither exceptions nor RTTI.
 #ifndef FNABI_SIGNATURE_MANGLE_HPP
 #define FNABI_SIGNATURE_MANGLE_HPP
 
@@ -24,6 +25,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <initializer_list>
 #include <iterator>
@@ -41,6 +44,18 @@ namespace iree {
 
 namespace internal {
 
+/* Throws an error of a builder; without exceptions, ends the program. */
+[[noreturn]] inline void Refuse(int32_t code) {
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+  if (code == FNABI_MEMORY) throw std::bad_alloc();
+  if (code == FNABI_INT32) throw std::length_error(fnabi_code_text(code));
+  throw std::invalid_argument(fnabi_code_text(code));
+#else
+  std::fprintf(stderr, "fnabi: %s\n", fnabi_code_text(code));
+  std::abort();
+#endif
+}
+
 /* Calls a function of the core for its size, then for its result. */
 template <typename Call>
 std::string Fill(Call call) {
@@ -49,12 +64,7 @@ std::string Fill(Call call) {
   for (;;) {
     int64_t size =
         call(reinterpret_cast<uint8_t*>(&out[0]), out.size(), &error);
-    if (size < 0) {
-      if (error.code == FNABI_MEMORY) throw std::bad_alloc();
-      if (error.code == FNABI_INT32)
-        throw std::length_error(fnabi_code_text(error.code));
-      throw std::invalid_argument(fnabi_code_text(error.code));
-    }
+    if (size < 0) Refuse(error.code);
     bool whole = static_cast<uint64_t>(size) <= out.size();
     out.resize(static_cast<std::size_t>(size));
     if (whole) return out;

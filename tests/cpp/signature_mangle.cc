@@ -230,7 +230,9 @@ int main() {
         static_cast<std::size_t>(std::atoi(count.c_str())));
     for (std::string& argument : arguments)
       if (!Read(&argument)) return 1;
+#ifdef __cpp_exceptions
     try {
+#endif
       if (op == "tokens") Tokens(arguments[0]);
       if (op == "seek") Seek(arguments[0], arguments[1]);
       if (op == "raw") Raw(arguments[0]);
@@ -239,9 +241,11 @@ int main() {
       if (op == "build_raw") BuildRaw(arguments);
       if (op == "build_sip") BuildSip(arguments);
       if (op == "others") Others();
+#ifdef __cpp_exceptions
     } catch (const std::exception& problem) {
       Write("exception");
     }
+#endif
     Write("done");
   }
   return 0;

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -47,10 +49,20 @@ def prefix(make: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+WITHOUT = ["-fno-exceptions", "-fno-rtti"]
+"""How IREE is compiled."""
+
+
+@pytest.fixture(scope="module", params=[[], WITHOUT], ids=["exceptions", "without"])
+def options(request: pytest.FixtureRequest) -> list[str]:
+    """Return the options of the compiler beside the strict ones."""
+    return list(request.param)
+
+
 @pytest.fixture(scope="module")
-def program(prefix: Path) -> Path:
+def program(prefix: Path, options: list[str]) -> Path:
     """tests/cpp/signature_mangle.cc, found by pkg-config where there is one."""
-    out = prefix / "signature_mangle"
+    out = prefix / f"signature_mangle{len(options)}"
     flags = [f"-I{prefix}/include", f"-L{prefix}/lib", "-lfnabi"]
     if shutil.which("pkg-config"):
         printed = subprocess.run(
@@ -62,7 +74,7 @@ def program(prefix: Path) -> Path:
         ).stdout
         flags = shlex.split(printed)
     source = ROOT / "tests/cpp/signature_mangle.cc"
-    command = [CXX, *STRICT, *SANITIZE, str(source), "-o", str(out), *flags]
+    command = [CXX, *STRICT, *options, *SANITIZE, str(source), "-o", str(out), *flags]
     subprocess.run([*command, f"-Wl,-rpath,{prefix}/lib"], check=True)
     return out
 
@@ -78,6 +90,14 @@ def unpack(data: bytes) -> Iterator[bytes]:
         size = int(data[at:colon])
         yield data[colon + 1 : colon + 1 + size]
         at = colon + 1 + size
+
+
+def refused(program: Path, op: str, arguments: list[bytes]) -> str:
+    """Return what a program without exceptions writes before it ends itself."""
+    asked = pack([op.encode(), b"%d" % len(arguments), *arguments])
+    ran = subprocess.run(program, input=asked, capture_output=True, timeout=300)
+    assert ran.returncode == -signal.SIGABRT
+    return ran.stderr.decode()
 
 
 def ask(program: Path, requests: Iterable[tuple[str, list[bytes]]]) -> list[list[bytes]]:
@@ -217,8 +237,13 @@ def flat_ops(ops: list[list[Any]]) -> list[bytes]:
     return flat
 
 
-def test_build(program: Path) -> None:
+def test_build(program: Path, options: list[str]) -> None:
     cases = [case for case in vectors.load("build") if case["op"] == "builder"]
+    if options:
+        (defect, *_) = (case for case in cases if case["note"] == "reference-defect")
+        cases = [case for case in cases if case["note"] != "reference-defect"]
+        text = refused(program, "build", flat_ops(defect["ops"]))
+        assert re.fullmatch(r"fnabi: .* tag.*\n", text), text
     requests = (("build", flat_ops(case["ops"])) for case in cases)
     for case, answer in zip(cases, ask(program, requests), strict=True):
         if case["note"] == "reference-defect":
@@ -237,15 +262,22 @@ def raw_ops(values: list[list[Any]]) -> list[bytes]:
     return flat
 
 
-def test_build_raw(program: Path) -> None:
+def is_unknown(case: dict[str, Any]) -> bool:
+    """Return whether a case has a type that no signature has."""
+    values = case["inputs"] + case["results"]
+    return any(value[0] in "BS" and not 0 <= value[1] < 12 for value in values)
+
+
+def test_build_raw(program: Path, options: list[str]) -> None:
     cases = [case for case in vectors.load("build") if case["op"] == "build_raw"]
+    if options:
+        cases = [case for case in cases if not is_unknown(case)]
     requests = (
         ("build_raw", [*raw_ops(case["inputs"]), b"results", *raw_ops(case["results"])])
         for case in cases
     )
     for case, answer in zip(cases, ask(program, requests), strict=True):
-        values = case["inputs"] + case["results"]
-        if any(value[0] in "BS" and not 0 <= value[1] < 12 for value in values):
+        if is_unknown(case):
             assert answer == [b"exception"]
         else:
             recorded = [case["out"][name] for name in ("inputs", "results", "sig")]
@@ -297,7 +329,10 @@ def test_lists_in_braces_constants_and_owned_keys(program: Path) -> None:
     ]
 
 
-def test_a_c_program_links_with_the_static_library(prefix: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("standard", ["c99", "c11"])
+def test_a_c_program_links_with_the_static_library(
+    prefix: Path, tmp_path: Path, standard: str
+) -> None:
     source = tmp_path / "main.c"
     source.write_text(
         "#include <fnabi/fnabi.h>\n"
@@ -307,7 +342,7 @@ def test_a_c_program_links_with_the_static_library(prefix: Path, tmp_path: Path)
         "}\n"
     )
     out = tmp_path / "main"
-    flags = ["-std=c11", "-Wall", "-Werror", f"-I{prefix}/include"]
+    flags = [f"-std={standard}", "-Wall", "-Werror", f"-I{prefix}/include"]
     subprocess.run(
         ["cc", *flags, str(source), "-o", str(out), str(prefix / "lib/libfnabi.a")], check=True
     )
@@ -384,18 +419,21 @@ def test_which_versions_cmake_accepts(
     assert f"-- found {int(found)}\n" in done.stdout
 
 
+HEADERS = ("fnabi.h", "callee.h", "signature_mangle.hpp")
 STANDARDS = [
     *(
         ("c", header, f"c{year}")
         for header in ("fnabi.h", "callee.h")
         for year in ("11", "17", "2x")
     ),
+    ("c", "fnabi.h", "c99"),
     *(
         ("c++", header, f"c++{year}")
         for header in ("fnabi.h", "callee.h")
         for year in ("11", "14", "17", "20", "2b")
     ),
     *(("c++", "signature_mangle.hpp", f"c++{year}") for year in ("17", "20", "2b")),
+    *(("c++", header, f"c++17 {' '.join(WITHOUT)}") for header in HEADERS),
 ]
 
 
@@ -407,7 +445,8 @@ def test_a_header_compiles_without_a_warning(
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
     # not a system header, whose warnings are not shown
-    flags = [f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{prefix}/include"]
+    flags = [*f"-std={standard}".split(), "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    flags += ["-pedantic-errors", f"-I{prefix}/include"]
     subprocess.run(
         [compiler, "-x", language, *flags, "-fsyntax-only", "-"],
         input=f"#include <fnabi/{header}>\n",
