@@ -38,7 +38,7 @@ class Rows(NamedTuple):
     place: Place | None = None
 
 
-def write_table(
+def write_output(
     arguments: argparse.Namespace,
     schema: Any,
     batches: Iterable[Rows],

@@ -18,7 +18,7 @@ from fnabi.cli._output import (
     wanted_progress,
 )
 from fnabi.cli._screen import Screen, counted, name_width, one_line, signature
-from fnabi.cli._written import Rows, write_table
+from fnabi.cli._written import Rows, write_output
 from fnabi.many._table._json import JsonLines
 from fnabi.vmfb._scan import Scan, ScanRow
 
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not shown:
         check_output(arguments)
         batches = (Rows(each, len(each), each.bad) for each in found)
-        status = write_table(arguments, found, batches, "row")
+        status = write_output(arguments, found, batches, "row")
         tell_empty(found.empty)
         return 1 if found.empty else status
     if arguments.json:

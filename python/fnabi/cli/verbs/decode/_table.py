@@ -19,7 +19,7 @@ from fnabi._base.text import did_you_mean
 from fnabi._base.version import VERSION
 from fnabi.cli._output import output_format, wanted_progress
 from fnabi.cli._screen import complain, counted, where
-from fnabi.cli._written import Rows, write_table
+from fnabi.cli._written import Rows, write_output
 from fnabi.cli.verbs.decode._inputs import Inputs
 from fnabi.errors import CallError, FormatError, NotFoundError
 from fnabi.many import arrow
@@ -81,7 +81,7 @@ def write_decoded(arguments: argparse.Namespace, parse: Callable[[bytes], Any]) 
         )
         inputs.advance = stack.enter_context(progress)
         batches = work.batches()
-        return write_table(arguments, schema, batches, work.noun, arguments.max_errors, parts)
+        return write_output(arguments, schema, batches, work.noun, arguments.max_errors, parts)
 
 
 def _made(arguments: argparse.Namespace, abi: str) -> dict[str, Any]:
