@@ -18,7 +18,7 @@ import fnabi
 from fnabi import library
 from fnabi.abi.raw import RawSignatureMangler, ScalarType
 from support import grammar, vectors
-from support.documents import ROOT, blocks
+from support.documents import FENCE, ROOT, blocks
 
 CXX = os.environ.get("CXX", "c++")
 STRICT = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -352,7 +352,8 @@ def test_a_c_program_links_with_the_static_library(
 def test_the_programs_of_the_guide_print_what_it_shows(prefix: Path, tmp_path: Path) -> None:
     guide = (ROOT / "docs/guide/library_c.md").read_text()
     programs = {block.caption: block.body for block in blocks(guide) if block.caption}
-    assert set(programs) == {"dims.c", "signature.cc"}
+    assert set(programs) == {"dims.c", "signature.cc", "dims.rs"}
+    del programs["dims.rs"]
     for name, body in programs.items():
         (tmp_path / name).write_text(body)
         compiler = ["cc"] if name.endswith(".c") else [CXX, "-std=c++17"]
@@ -364,6 +365,25 @@ def test_the_programs_of_the_guide_print_what_it_shows(prefix: Path, tmp_path: P
     dims = subprocess.run([tmp_path / "dims", "I1!"], capture_output=True, text=True)
     assert (dims.returncode, dims.stdout) == (1, "Results span not found at byte 3\n")
     assert subprocess.run([tmp_path / "dims", "I1!R1!"]).returncode == 0
+
+
+def test_the_rust_of_the_guide(prefix: Path, tmp_path: Path) -> None:
+    for program in ("bindgen", "rustc"):
+        if shutil.which(program) is None:
+            pytest.skip(f"could not find the program {program!r}")
+    guide = (ROOT / "docs/guide/library_c.md").read_text()
+    section = guide.partition("\n## Rust\n")[2].partition("\n## ")[0]
+    (source,) = (block.body for block in blocks(section) if block.caption == "dims.rs")
+    (tmp_path / "dims.rs").write_text(source)
+    commands = [match["body"] for match in FENCE.finditer(section) if match["language"] == "sh"]
+    script = "\n".join(commands).replace("/usr/local", shlex.quote(str(prefix)))
+    subprocess.run(["bash", "-euc", script], cwd=tmp_path, check=True)
+    for text, status, told in (
+        ("I1!", 1, "Results span not found at byte 3\n"),
+        ("I1!R1!", 0, "a signature; its message has 11 bytes\n"),
+    ):
+        ran = subprocess.run([tmp_path / "dims", text], capture_output=True, text=True)
+        assert (ran.returncode, ran.stdout) == (status, told)
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="could not find cmake")
