@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import pytest
 import fnabi
 from fnabi import library, raw, sip, vmfb
 from fnabi.cli import main
+from fnabi.cli._arguments import size
 from support import vectors
 from support.callee import (
     built,
@@ -31,6 +33,7 @@ from support.paths import DATA, ROOT, TESTS
 CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
 MODULES = DATA / "vmfb"
 DECLARED = MODULES.parent / "bytecode_types"
+GATHER = DECLARED / "onnx_gather@3.13.0@vmvx.vmfb"
 
 
 def lines_of(text: str) -> list[dict[str, Any]]:
@@ -647,6 +650,13 @@ function scalar_in, ordinal 4
 """,  # noqa: E501
         "",
     )
+
+
+def test_inspect_shows_equal_dims_of_each_side() -> None:
+    shown = run("inspect", "--function", "onnx_gather$async", GATHER).out
+    assert "    inputs[0]   i64[AxB]         numpy.int64\n" in shown
+    assert "    results[0]  float32[AxBx4]   numpy.float32\n" in shown
+    assert "    results[1]  i32[AxB]         numpy.int32\n" in shown
 
 
 def test_inspect_what_the_bytecode_says_of_a_declared_function() -> None:
@@ -1313,3 +1323,17 @@ def test_threads_are_checked() -> None:
         done = run("scan", f"--threads={threads}", ".")
         assert (done.status, done.out) == (2, "")
         assert done.err.endswith(f"error: {fault}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes"),
+    [("1", 1), ("4096", 4096), ("64MiB", 1 << 26), (" 2 kb", 2048), ("1G", 1 << 30)],
+)
+def test_sizes(text: str, bytes: int) -> None:
+    assert size(text) == bytes
+
+
+@pytest.mark.parametrize("text", ["0", "0K", "-1", "1.5M", "", "K", "1P"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=r"expected bytes|at least 1"):
+        size(text)

@@ -318,6 +318,8 @@ def test_functions_come_at_once() -> None:
     [
         (" =:", "no=1 fnabi diff --style=mark", ["words", "markdown"]),
         (" =:", 'fnabi diff --style="mark', ["words", "markdown"]),
+        (" =:", "fnabi diff --sty mark", ["words", "markdown"]),
+        (" =:", "fnabi diff --s mark", ["files"]),
         (" =:", "fnabi diff --style='mark", ["words", "markdown"]),
         (" =:", 'fnabi nothing "a\\$b" ', ["words"]),
         (" =:", 'fnabi inspect "a\\"b', ["files"]),

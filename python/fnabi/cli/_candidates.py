@@ -120,7 +120,12 @@ class _Place:
         return known.get(option) or (next(iter(found.values())) if len(found) == 1 else None)
 
     def _is_option(self, word: str) -> bool:
-        return not self._is_ended and self._parser._parse_optional(word) is not None
+        if self._is_ended or len(word) < 2:
+            return False
+        name = word.partition("=")[0]
+        if any(each.startswith(name) for each in self._parser._option_string_actions):
+            return True  # an ambiguous one would be an error of argparse
+        return self._parser._parse_optional(word) is not None
 
     def read(self, word: str) -> None:
         """Go on by a word."""
