@@ -88,6 +88,12 @@ def sort(app: Sphinx, doctree: nodes.document) -> None:
             section[place : place + 2] = pair
 
 
+def hide(app: Sphinx, name: str, found: type, options: object, bases: list[type]) -> None:
+    """Hide the class in C from which a class of the same name is derived."""
+    bases[:] = [object if each.__name__ == found.__name__ else each for each in bases]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", sort)
+    app.connect("autodoc-process-bases", hide)
     return {"parallel_read_safe": True}
