@@ -497,6 +497,17 @@ def test_what_is_not_in_the_catalog(here: Path, run) -> None:
     assert not Path(".none.duckdb.lock").exists()
 
 
+def test_an_old_folder_without_modules_serves_nobody(here: Path, run) -> None:
+    """An artifact that did not arrive is no reason for a green check."""
+    Path("empty").mkdir()
+    for new in ("empty", str(ROOT / "examples" / "releases" / "2.0")):
+        for option in ([], ["--json"], ["--style=github"]):
+            status, out, err = run("diff", *option, "empty", new)
+            assert (status, out) == (3, "")
+            assert err == "fnabi: empty: no files named *.vmfb\n"
+    assert run("diff", str(ROOT / "examples" / "releases" / "2.0"), "empty")[0] == 1
+
+
 def test_a_folder_and_a_missing_one(here: Path, run) -> None:
     Path("models").mkdir()
     missing = "fnabi: missing: No such file or directory\n"

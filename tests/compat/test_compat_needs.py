@@ -320,5 +320,5 @@ def test_folders_with_files_that_cannot_be_read(
         list(compare_folders(old, NEEDS / "mm_vmvx.vmfb"))
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert main(["diff", str(empty), str(empty)]) == 0
-    assert capsys.readouterr().out == "compatible: 0 files\n"
+    assert main(["diff", str(empty), str(empty)]) == 3
+    assert capsys.readouterr() == ("", f"fnabi: {empty}: no files named *.vmfb\n")

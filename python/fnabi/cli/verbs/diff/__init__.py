@@ -11,7 +11,7 @@ from typing import Any
 from fnabi import compat
 from fnabi._base.files import open_file
 from fnabi._base.url import is_remote, public
-from fnabi.cli._arguments import add_lenient, add_moment, open_checked, start_of
+from fnabi.cli._arguments import add_lenient, add_moment, open_checked, start_of, tell_empty
 from fnabi.cli._catalogs import is_catalog
 from fnabi.cli._html import add_html, check_html, write_diff_html, write_folders_html
 from fnabi.cli._output import add_progress, refuse_progress, wanted_progress
@@ -175,6 +175,9 @@ def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
         )
     )
     verdicts = Counter(each.verdict for each in found)
+    if verdicts["added"] == len(found):  # an old release that did not arrive serves nobody
+        tell_empty([arguments.old])
+        return STATUS["unreadable"]
     nothing: FileCompatibility = "compatible"
     worst = next((each for each in STATUS if verdicts[each]), nothing)
     verdict = "compatible" if worst == "added" else worst
