@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import fnabi
-from fnabi import vmfb
+from fnabi import load_module, vmfb
 from fnabi._base.secrets import hidden_urls, without_secrets
 from fnabi.cli import main
 from support.documents import ROOT
@@ -219,6 +219,16 @@ def test_verbs(
         assert f"{http.url}/nothing.vmfb" in printed.err
         check(printed.out, printed.err)
         check((tmp_path / "other.duckdb").read_bytes())
+
+
+def test_a_library_is_no_url(capfd: pytest.CaptureFixture[str]) -> None:
+    url = f"https://user:{QUOTED}@127.0.0.1:1/lib.so"
+    with pytest.raises(ValueError, match="path: expected a file, got the URL https:") as caught:
+        load_module(url)
+    check(str(caught.value), repr(caught.value))
+    assert main(["call", url, "f"]) == 1
+    told = "fnabi: https://127.0.0.1:1/lib.so: a URL, expected a shared library that is a file\n"
+    assert capfd.readouterr() == ("", told)
 
 
 @pytest.mark.parametrize(

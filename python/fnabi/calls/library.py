@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 from fnabi._base import lane
 from fnabi._base.files import check_regular, path_text
 from fnabi._base.text import did_you_mean
+from fnabi._base.url import is_remote, public
 from fnabi.calls import _stand_in as stand_in
 from fnabi.calls import registry, schema
 from fnabi.calls._file_kind import looks_like_one
@@ -57,6 +58,7 @@ from fnabi.calls._library_file import (
     readable,
 )
 from fnabi.errors import (
+    ArgumentValueError,
     FormatError,
     LibraryError,
     MissingAttributeError,
@@ -301,7 +303,10 @@ def load_module(path: str | os.PathLike[str]) -> Library:
         5.0
 
     """
-    name = os.path.abspath(path_text("load_module: path", path))
+    text = path_text("load_module: path", path)
+    if is_remote(text):
+        raise ArgumentValueError(f"load_module: path: expected a file, got the URL {public(text)}")
+    name = os.path.abspath(text)
     check_regular(name)
     file = read(name)
     _check_machine(name, file)

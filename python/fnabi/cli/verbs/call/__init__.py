@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fnabi._base.lane import Function
+from fnabi._base.url import is_remote
 from fnabi.calls import library, registry
 from fnabi.cli._arguments import is_module, no_function, refuse_swapped, start_of
 from fnabi.cli._call_values import (
@@ -19,7 +20,7 @@ from fnabi.cli._call_values import (
     parse_argument,
     show,
 )
-from fnabi.cli._screen import Screen, complain, one_line, plain
+from fnabi.cli._screen import Screen, complain, one_line, plain, where
 from fnabi.cli.verbs.call._output import EXTENSIONS, OutputError, check_target, save
 from fnabi.errors import FnabiError
 
@@ -60,6 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
         args = [parse_argument(index, text) for index, text in enumerate(arguments.args)]
     except ArgumentError as problem:
         complain("", problem)
+        return 1
+    if is_remote(arguments.file):
+        complain(where(arguments.file), "a URL, expected a shared library that is a file")
         return 1
     if not os.path.exists(arguments.file) and os.path.isfile(arguments.function):
         words = ["call", arguments.function, arguments.file, *arguments.args]
