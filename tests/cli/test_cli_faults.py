@@ -555,6 +555,22 @@ def test_files_that_are_replaced_during_updates(tmp_path: Path) -> None:
         assert names == [("classifier",)]
 
 
+def test_ctrl_c_in_code_of_a_string(tmp_path: Path) -> None:
+    """Python remembers it, and would end by the signal although it has been handled."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "from fnabi.cli.verbs import explain\n"
+        "explain.run = lambda arguments: exec('raise KeyboardInterrupt')\n"
+    )
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", "fnabi", "explain", "x"],
+        capture_output=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": paths},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 NOBODY = 65534
 
 AS_NOBODY = f"""

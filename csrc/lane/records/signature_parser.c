@@ -1,4 +1,4 @@
-/* The Python type SignatureParser: it stands at a component, which is read when
+/* The Python type SignatureParser, which is at one component: it reads that when
  * it gets there. */
 #include "lane/records/init.h"
 /* after Python.h, which settles what the system headers offer */

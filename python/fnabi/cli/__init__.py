@@ -18,6 +18,11 @@ _GARBAGE = 50_000
 a tenth of their time."""
 
 
+_INTERRUPTED = 128 + 2
+"""The status after Ctrl-C. ``python -m fnabi`` would end by the signal, without a status, if that
+came in code of a string, such as a named tuple's: Python takes it for unhandled from then on."""
+
+
 class _WithoutPandas:
     """Finds no pandas: pyarrow and DuckDB import it where it is installed, and no verb needs it.
 
@@ -49,4 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.filterwarnings("ignore", r"The global interpreter lock \(GIL\)", RuntimeWarning)
     from fnabi.cli._command import run
 
-    return run(sys.argv[1:], is_process=True)
+    status = run(sys.argv[1:], is_process=True)
+    if status == _INTERRUPTED:
+        from fnabi.cli._ending import exit_now
+
+        exit_now(status)
+    return status

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:
     from types import FrameType
+    from typing import NoReturn
 
 
 class Ended(BaseException):
@@ -87,8 +88,13 @@ def leave(status: int) -> int:
     import threading
 
     if any(thread.name.startswith("fnabi-") for thread in threading.enumerate()):
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):
-                stream.flush()
-        os._exit(status)
+        exit_now(status)
     return status
+
+
+def exit_now(status: int) -> NoReturn:
+    """Exit without what Python does at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
