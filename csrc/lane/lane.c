@@ -36,6 +36,7 @@ PyMODINIT_FUNC PyInit_lane(void) {
        lane_reflection_init(module) < 0 || lane_definition_init(module) < 0 ||
        lane_columns_init(module) < 0 || lane_arrow_init(module) < 0 ||
        lane_record_init(module) < 0 || lane_record_decode_init(module) < 0 ||
+       lane_record_encode_init(module) < 0 ||
        lane_signature_builder_init(module) < 0 ||
        lane_signature_parser_init(module) < 0 ||
        lane_shutdown_init(module) < 0 || lane_interrupt_init(module) < 0 ||

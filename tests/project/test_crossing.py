@@ -24,14 +24,16 @@ from fnabi import (
     FormatError,
     RangeError,
     bytecode,
+    cconv,
     columns,
     iree_abi,
     raw,
     signature,
+    sip,
     types,
     vmfb,
 )
-from fnabi._base import lane, records
+from fnabi._base import core, lane, records
 from fnabi.errors import LayoutWarning
 from fnabi.vmfb._bytes import ModuleBytes
 from fnabi.vmfb._export import Export, _exports_by_message, decode_exports
@@ -41,12 +43,14 @@ from support.crossings import CROSSINGS, Crossing
 from support.layouts import KINDS, differing, differs
 from support.paths import DATA, TESTS
 from support.strategies import (
+    conventions,
     iree_abi_signatures,
     mutated,
     mutated_json,
     nearly_iree_abi,
     nearly_raw,
     raw_signatures,
+    sip_signatures,
 )
 from support.vectors import inputs
 
@@ -189,6 +193,55 @@ def test_any_edit_of_a_module(data: bytes, edits: list[tuple[int, bytes]]) -> No
         at %= len(data)
         edited[at : at + len(new)] = new
     same_module(bytes(edited))
+
+
+ENCODERS: dict[str, Any] = {"raw": raw, "sip": sip, "iree_abi": iree_abi, "cconv": cconv}
+
+
+@given(
+    st.sampled_from([*ENCODERS]),
+    raw_signatures | sip_signatures | iree_abi_signatures | conventions | st.integers(),
+)
+def test_texts_of_values(abi: str, value: Any) -> None:
+    """Of values of each ABI, most of which the others refuse."""
+    try:
+        plain = ENCODERS[abi]._encode_by_cffi(value)
+    except (CallError, RangeError):
+        plain = None
+    assert getattr(records.encoder, abi)(value) == plain
+
+
+def test_long_texts_of_values() -> None:
+    for count in (1, 100, 400, 40_000):
+        value = types.Signature((types.Buffer(types.DType("float", 32), (7,)),) * count, ())
+        text = raw.encode(value)
+        assert text == raw._encode_by_cffi(value)
+        assert raw.parse(text) == value
+
+
+def test_an_encoder_is_used_while_it_encodes() -> None:
+    value = types.Signature((types.Scalar(types.DType("float", 32)),), ())
+
+    def write(value: object, message: bytearray) -> None:
+        if isinstance(value, list):
+            assert encoder.raw(value.pop()) == raw.encode(other)
+        core.encode_into(value if value is other else types.Signature((), ()), message)
+
+    other, encoder = value, lane.RecordEncoder(write)
+    assert encoder.raw([other]) == b"I1!R1!"
+    assert encoder.raw(other) == raw.encode(other)
+
+
+def test_an_encoder_without_memory() -> None:
+    def write(value: object, message: bytearray) -> None:
+        raise MemoryError if value is None else ValueError
+
+    encoder = lane.RecordEncoder(write)
+    assert encoder.raw(1) is None
+    with pytest.raises(MemoryError):
+        encoder.raw(None)
+    with pytest.raises(TypeError, match="no keyword arguments"):
+        lane.RecordEncoder(write=write)  # type: ignore[call-arg]
 
 
 tags = st.characters(max_codepoint=0x17F) | st.sampled_from(["_", "a", "z", "A", "Z", "", "ab"])

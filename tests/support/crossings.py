@@ -21,6 +21,10 @@ CROSSINGS = [
     Crossing("vmfb", "verify", "RecordDecoder.verify", "vmfb._verify_by_cffi"),
     Crossing("bytecode_types", "types", "RecordDecoder.types", "vmfb._infer._types_by_message"),
     Crossing("bytecode", "check", "RecordDecoder.sound", "vmfb._instructions._findings_by_message"),
+    *(
+        Crossing(abi, "encode", f"RecordEncoder.{abi}", f"abi.{abi}._encode_by_cffi")
+        for abi in ("raw", "sip", "iree_abi", "cconv")
+    ),
     Crossing("signature", "integer", "SignatureBuilder", "abi.signature._encode_integer"),
     Crossing("signature", "span", "SignatureBuilder", "abi.signature._encode_span"),
     Crossing("columns", "decode", "columns_add", "many.columns._split._pack"),

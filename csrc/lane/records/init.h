@@ -9,6 +9,7 @@ int lane_columns_init(PyObject* module);
 int lane_arrow_init(PyObject* module);
 int lane_record_init(PyObject* module);
 int lane_record_decode_init(PyObject* module);
+int lane_record_encode_init(PyObject* module);
 int lane_signature_builder_init(PyObject* module);
 int lane_signature_parser_init(PyObject* module);
 

@@ -346,7 +346,8 @@ def fill(write: Callable[..., int], function: str, *arguments: object) -> bytes:
     raise refused
 
 
-_encode_into = msgspec.msgpack.Encoder().encode_into
+encode_into = msgspec.msgpack.Encoder().encode_into
+"""Writes the message of a value into a bytearray."""
 
 
 # Memory for what the encoder writes, which no thread is using.
@@ -361,9 +362,9 @@ def pack(value: object) -> bytes:
     except IndexError:
         buffer = bytearray()
     try:  # `encode` of msgspec ends the process where its memory cannot grow
-        _encode_into(value, buffer)
+        encode_into(value, buffer)
     except UnicodeEncodeError:
-        _encode_into(_unescaped(msgspec.to_builtins(value, builtin_types=(bytes,))), buffer)
+        encode_into(_unescaped(msgspec.to_builtins(value, builtin_types=(bytes,))), buffer)
     message = b"" + buffer  # takes half the time of bytes(buffer)
     if len(message) <= _CAPACITY_KEPT:
         _give(buffer)

@@ -16,6 +16,10 @@ RecordDecoder.exports   vmfb._export._exports_by_message      vmfb.Module.export
 RecordDecoder.types     vmfb._infer._types_by_message         vmfb.Module.bytecode_types
 RecordDecoder.sound     vmfb._instructions._findings_by_message bytecode.verify
 RecordDecoder.verify    vmfb._verify_by_cffi                  vmfb.open, from_buffer, verify
+RecordEncoder.raw       abi.raw._encode_by_cffi               raw.encode
+RecordEncoder.sip       abi.sip._encode_by_cffi               sip.encode
+RecordEncoder.iree_abi  abi.iree_abi._encode_by_cffi          iree_abi.encode
+RecordEncoder.cconv     abi.cconv._encode_by_cffi             cconv.encode
 SignatureBuilder        abi.signature._encode_integer         SignatureBuilder.integer
 SignatureBuilder        abi.signature._encode_span            SignatureBuilder.span
 columns_add             many.columns._split._pack             decode_columns of a list or tuple
@@ -33,6 +37,9 @@ from fnabi._base import core, lane
 from fnabi.errors import LayoutWarning
 
 _T = TypeVar("_T")
+
+encoder = lane.RecordEncoder(core.encode_into)
+"""The texts of values; None where the plain equivalent has to raise the error."""
 
 _differing: list[type] = []
 """The classes that cannot be filled in place."""

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from fnabi._base import core
+from fnabi._base import core, records
 from fnabi._base.core import Data
 from fnabi._fnabi import ffi, lib
 
@@ -150,6 +150,12 @@ def encode(convention: CallingConvention) -> str:
 
 
 def _encoded(convention: CallingConvention, function: str) -> bytes:
+    text = records.encoder.cconv(convention)
+    return _encode_by_cffi(convention, function) if text is None else text
+
+
+def _encode_by_cffi(convention: CallingConvention, function: str = "cconv.encode") -> bytes:
+    """Encode in steps: the plain equivalent of the fast path, and its errors."""
     return core.encode(lib.fnabi_cconv_encode, convention, function, "convention")
 
 

@@ -133,9 +133,13 @@ def encode(signature: types.Signature) -> str:
         '{"a":[["named","x",["ndarray","f32",2,null,4]]],"r":["i32"]}'
 
     """
-    return core.encode(
-        lib.fnabi_iree_abi_encode, signature, "iree_abi.encode", integers="int64"
-    ).decode()
+    text = records.encoder.iree_abi(signature)
+    return (_encode_by_cffi(signature) if text is None else text).decode()
+
+
+def _encode_by_cffi(signature: types.Signature) -> bytes:
+    """Encode in steps: the plain equivalent of the fast path, and its errors."""
+    return core.encode(lib.fnabi_iree_abi_encode, signature, "iree_abi.encode", integers="int64")
 
 
 # ---------------------------------------------------------------------------------- passing values

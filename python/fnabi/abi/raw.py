@@ -92,6 +92,12 @@ def encode(signature: Signature) -> bytes:
         b'I11!B8!d-1d200R6!S3!t6'
 
     """
+    text = records.encoder.raw(signature)
+    return _encode_by_cffi(signature) if text is None else text
+
+
+def _encode_by_cffi(signature: Signature) -> bytes:
+    """Encode in steps: the plain equivalent of the fast path, and its errors."""
     try:
         return core.encode(lib.fnabi_raw_encode, signature, "raw.encode")
     except RangeError:

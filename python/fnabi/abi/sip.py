@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from fnabi._base import core
+from fnabi._base import core, records
 from fnabi._base.arguments import argument_error
 from fnabi._base.core import Data
 from fnabi._fnabi import lib
@@ -142,6 +142,12 @@ def encode(signature: Signature) -> bytes:
         b'I17!D13!K2!x_0K2!y_1R3!_0'
 
     """
+    text = records.encoder.sip(signature)
+    return _encode_by_cffi(signature) if text is None else text
+
+
+def _encode_by_cffi(signature: Signature) -> bytes:
+    """Encode in steps: the plain equivalent of the fast path, and its errors."""
     return core.encode(lib.fnabi_sip_encode, signature, "sip.encode")
 
 

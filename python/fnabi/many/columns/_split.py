@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
 from typing import IO, Any, TypeAlias
 
-import msgspec
-
 from fnabi._base import core, lane
 from fnabi._base.capsule import Excess, open_arrays
 from fnabi._fnabi import ffi, lib
@@ -30,8 +28,6 @@ _ARROW_ROWS = 1 << 20
 
 Share: TypeAlias = Callable[[Part], None]
 """A share of the texts: called with a part, it adds their rows. Each thread runs one."""
-
-_encode_into = msgspec.msgpack.Encoder().encode_into
 
 
 def collect(batches: Iterable[list[Share]], abi: Abi) -> list[Part]:
@@ -100,14 +96,14 @@ _TEXTS = {str, bytes, bytearray, memoryview, type(None)}
 
 
 def _pack(strings: Sequence[Any], abi: Abi, first: int) -> bytes:
-    message = bytearray()  # see `_core.pack`
+    message = bytearray()  # see `core.pack`
     if {*map(type, strings)} <= _TEXTS:
         try:
-            _encode_into(strings, message)
+            core.encode_into(strings, message)
             return bytes(message)
         except (UnicodeEncodeError, TypeError, OverflowError):
             pass
-    _encode_into([_plain(text, abi, first + i) for i, text in enumerate(strings)], message)
+    core.encode_into([_plain(text, abi, first + i) for i, text in enumerate(strings)], message)
     return bytes(message)
 
 
