@@ -12,7 +12,7 @@ from fnabi._base import core
 from fnabi._base.files import path_text, read_or_map
 from fnabi._fnabi import ffi, lib
 from fnabi.calls import _stand_in as stand_in
-from fnabi.calls._file_kind import ELF, library_kind
+from fnabi.calls._file_kind import ELF, library_kind, source_kind
 from fnabi.errors import FormatError, LibraryError
 
 if TYPE_CHECKING:
@@ -283,8 +283,11 @@ def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
     if not isinstance(library, (str, os.PathLike)):
         return _read(library)
     path = path_text("library.read: library", library)
+    data = read_or_map(path)[0]
     try:
-        return _read(read_or_map(path)[0])
+        if library_kind(data[:16]) is None and (source := source_kind(path, data)):
+            raise LibraryError(source)
+        return _read(data)
     except (FormatError, LibraryError) as problem:
         problem.file = path
         raise

@@ -308,7 +308,7 @@ def load_module(path: str | os.PathLike[str]) -> Library:
         raise ArgumentValueError(f"load_module: path: expected a file, got the URL {public(text)}")
     name = os.path.abspath(text)
     check_regular(name)
-    file = read(name)
+    file = read(text)
     _check_machine(name, file)
     runtime = _runtime(file)
     origin, handle = _open(name, file, _gap(name, file))
