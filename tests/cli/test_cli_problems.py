@@ -109,6 +109,20 @@ def test_find_says_that_nothing_fits(run) -> None:
     assert (status, out, error) == (1, "", f"fnabi: {CLASSIFIER}: no function fits\n")
 
 
+def test_find_says_which_dtypes_no_compiler_has(run) -> None:
+    """Nothing fits because of them; a text of a signature can have any width, so may a pattern."""
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    told = (
+        "fnabi: f99 is not a dtype of any compiler; did you mean f16, f32 or f64?\n"
+        "fnabi: bf8 is not a dtype of any compiler; did you mean bf16?\n"
+        "fnabi: c96 is not a dtype of any compiler; did you mean c64 or c128?\n"
+    )
+    words = (CLASSIFIER, "f99[?], [bf8, i7, f8E4M3FN] -> array<float99>[2], c96")
+    assert run("find", *words) == (1, "0 functions in 0 files\n", told)
+    assert run("find", "--json", *words) == (1, "", told)
+
+
 # --------------------------------------------------------------------- files of another kind
 
 KINDS = {
