@@ -8,8 +8,13 @@ static bool vector(callee_call* call, int32_t i,
   if ((*x)->dtype.code == 2 && (*x)->dtype.bits == 32 && (*x)->rank == 1 &&
       (*x)->device.type == 1)
     return true;
-  callee_raise("TypeError",
-               "argument %d is not a float32 vector in host memory", i);
+  char text[32];
+  callee_dtype_text((*x)->dtype, text, sizeof text);
+  callee_raise(
+      "TypeError",
+      "%s() argument %d must be a float32 vector in memory of the CPU, "
+      "not %s of rank %d",
+      call->name, i, text, (*x)->rank);
   return false;
 }
 

@@ -1,4 +1,4 @@
-"""Signatures and catalogs in queries of DuckDB; needs ``pip install duckdb pyarrow``.
+"""Signatures and catalogs in queries of DuckDB; needs ``pip install duckdb numpy pyarrow``.
 
 >>> import duckdb, fnabi.duckdb
 >>> connection = duckdb.connect()
@@ -45,7 +45,7 @@ def register(connection: DuckDBPyConnection) -> None:
         connection: The connection.
 
     Raises:
-        CallError: when an argument is invalid, or pyarrow is not installed.
+        CallError: when an argument is invalid, or numpy or pyarrow is not installed.
 
     Example:
         >>> import duckdb, fnabi
@@ -56,9 +56,10 @@ def register(connection: DuckDBPyConnection) -> None:
 
     """
     try:
+        import numpy  # noqa: F401  # by which DuckDB calls functions on Arrow data
         import pyarrow
-    except ImportError:
-        raise engine.missing("DuckDB, or pyarrow,", "duckdb") from None
+    except ImportError as problem:
+        raise engine.missing(problem.name or "pyarrow", "duckdb") from None
     check_attribute(
         "duckdb.register: connection", connection, "create_function", "a connection of DuckDB"
     )

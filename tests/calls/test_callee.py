@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fnabi
 from fnabi import library
 from support.callee import built, found
-from support.paths import DATA
+from support.paths import DATA, ROOT
 from support.sanitizers import SANITIZE
 
 SOURCES = DATA / "callee"
@@ -204,6 +206,27 @@ def test_an_int_outside_int64_is_named(plain: str, arguments: tuple[int, int], t
         assert isinstance(caught.value.__cause__, TypeError)
     with pytest.raises(TypeError, match=r"argument 1 must be int, not None"):
         add(2**63 - 1, None)
+
+
+@pytest.mark.parametrize("value", [[1.0], (1.0,)])
+def test_a_list_for_a_tensor_is_told_how_to_be_one(plain: str, value: Any) -> None:
+    shape_of = fnabi.load_module(plain).shape_of
+    for call in (shape_of, lambda value: shape_of.map([value])):
+        with pytest.raises(TypeError, match=r"argument 0 must be ffi.Tensor, not ffi.Array") as it:
+            call(value)
+        assert it.value.__notes__[0].startswith("argument 0 is an ffi.Array, as lists and tuples")
+    for other in ("text", {}):
+        with pytest.raises(TypeError) as it:
+            shape_of(other)
+        assert not hasattr(it.value, "__notes__")
+
+
+def test_an_example_names_what_it_expects() -> None:
+    source = ROOT / "examples" / "kernels.c"
+    lib = fnabi.load_module(built("kernels", "cc", str(source), f"-I{fnabi.get_include()}", "-lm"))
+    expected = "norm() argument 0 must be a float32 vector in memory of the CPU, not float64 of ra"
+    with pytest.raises(TypeError, match=re.escape(expected)):
+        lib.norm(np.ones(3))
 
 
 def test_exceptions(exceptions: str, tvm_ffi: Any) -> None:

@@ -21,6 +21,7 @@ import fnabi
 from fnabi import CallError, FormatError, LibraryError, NotFoundError, library
 from fnabi.calls.library import LibraryFile
 from support.callee import built, callee_library, interop_library, tvm_ffi_folder
+from support.command import run
 from support.outcomes import check_pickled, outcome_of
 from support.paths import TESTS
 
@@ -339,6 +340,33 @@ def test_a_library_without_a_default_function(tmp_path: Path) -> None:
     assert lib.f() is None
     with pytest.raises(NotFoundError, match="no function 'main'"):
         lib()
+
+
+def test_a_library_without_functions_says_so(tmp_path: Path) -> None:
+    """It is loaded all the same: it may register functions by name."""
+    source = tmp_path / "empty.c"
+    source.write_text("int f;\n")
+    path = built("empty", "cc", str(source))
+    lib = library.load_module(path)
+    why = "no exported symbol is named __tvm_ffi_NAME: it was not built for TVM-FFI"
+    for look in (lambda: lib.f, lambda: lib["f"]):
+        with pytest.raises(NotFoundError, match=f"has no function 'f'; {why}"):
+            look()
+    with pytest.raises(NotFoundError, match=f"has no function 'main'; {why}"):
+        lib()
+    done = run("call", path, "f")
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith(f"fnabi: {path}: no TVM-FFI function is named f; {why}")
+
+    source.write_text(
+        "int TVMFFIFunctionSetGlobal(const void*, void*, int);\n"
+        "int unused(void) { return TVMFFIFunctionSetGlobal(0, 0, 0); }\n"
+    )
+    path = built("registers", "cc", str(source))
+    why = "none is exported by name: it registers functions when it is loaded"
+    with pytest.raises(NotFoundError, match=f"; {why}, for fnabi.get_global_func"):
+        library.load_module(path)["f"]
+    assert run("call", path, "f").err.endswith(f"; {why}; fnabi inspect --run lists them\n")
 
 
 def test_metadata_that_is_none_leaves_the_function(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import fnabi
 from fnabi.calls.schema import parse_type
 from fnabi.cli import main
 from fnabi.cli._call_values import as_signature, json_of, load_array, show
-from support.callee import built, path_of
+from support.callee import built, path_of, tvm_ffi_folder
 from support.command import Run, run
 from support.paths import ROOT
 
@@ -32,6 +32,13 @@ def call(
 def saved(folder: Path, array: Any, name: str = "x.npy") -> str:
     np.save(folder / name, array)
     return f"@{folder / name}"
+
+
+def test_a_library_that_a_wheel_brings() -> None:
+    """The README names it for machines without a compiler."""
+    pytest.importorskip("tvm_ffi")
+    library = tvm_ffi_folder() / "lib" / "libtvm_ffi_testing.so"
+    assert run("call", library, "testing_dll_schema_id_int", "3") == Run(0, "3\n", "")
 
 
 # ------------------------------------------------------------------------ changed arguments

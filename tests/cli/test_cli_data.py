@@ -430,7 +430,8 @@ def test_max_errors(
         assert len(read(out, "jsonl")) == 6
     else:
         assert out.read_text() == "before"
-        told += f", expected at most {most}; nothing is written"
+        early = "" if "%" in most else f"stopped after 6 {noun}; "
+        told += f", expected at most {most}; {early}nothing is written"
     assert capsys.readouterr().err.splitlines()[-1] == told
     assert sorted(os.listdir(tmp_path)) == ["in", "out.jsonl"]
 
@@ -449,7 +450,8 @@ def test_an_abandoned_output_is_silent(tmp_path: Path, suffix: str, column: bool
     assert ended.stderr.splitlines() == [
         *f"fnabi: {noun} 2: {fault}".split("\n"),
         *f"fnabi: {noun} 3: {fault}".split("\n"),
-        f"fnabi: 2 of 3 {noun}s have errors, expected at most 1; nothing is written",
+        f"fnabi: 2 of 3 {noun}s have errors, expected at most 1; stopped after 3 {noun}s;"
+        " nothing is written",
     ]
     assert os.listdir(tmp_path) == ["in"]
 
@@ -506,7 +508,8 @@ def test_json_that_is_a_signature(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_max_errors_stops_early(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pq.write_table(pa.table({"sig": ["x"] * 500_000}), tmp_path / "in")
     assert decode("--max-errors=9", tmp_path / "in", "-o", tmp_path / "out.jsonl") == 1
-    assert "fnabi: 131072 of 131072 rows have errors, expected" in capsys.readouterr().err
+    told = "131072 of 131072 rows have errors, expected at most 9; stopped after 131072 rows; "
+    assert capsys.readouterr().err.endswith(f"fnabi: {told}nothing is written\n")
 
 
 @pytest.mark.unmeasured("coverage could not write its files, either")

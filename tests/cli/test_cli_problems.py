@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import shlex
 import shutil
 import subprocess
 import sys
@@ -108,6 +109,20 @@ def test_find_says_that_nothing_fits(run) -> None:
     assert (status, out, error) == (1, "", f"fnabi: {CLASSIFIER}: no function fits\n")
 
 
+def test_find_says_which_dtypes_no_compiler_has(run) -> None:
+    """Nothing fits because of them; a text of a signature can have any width, so may a pattern."""
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    told = (
+        "fnabi: f99 is not a dtype of any compiler; did you mean f16, f32 or f64?\n"
+        "fnabi: bf8 is not a dtype of any compiler; did you mean bf16?\n"
+        "fnabi: c96 is not a dtype of any compiler; did you mean c64 or c128?\n"
+    )
+    words = (CLASSIFIER, "f99[?], [bf8, i7, f8E4M3FN] -> array<float99>[2], c96")
+    assert run("find", *words) == (1, "0 functions in 0 files\n", told)
+    assert run("find", "--json", *words) == (1, "", told)
+
+
 # --------------------------------------------------------------------- files of another kind
 
 KINDS = {
@@ -129,7 +144,7 @@ KINDS = {
 
 
 def test_an_error_names_the_file_that_was_opened(tmp_path: Path) -> None:
-    path = tmp_path / "clamp.c"
+    path = tmp_path / "clamp.txt"
     path.write_bytes(b"int clamp(void);\n" * 20)
     fault = "not an IREE module at byte 8, expected a .vmfb module, got text"
     with pytest.raises(FormatError) as raised:
@@ -148,6 +163,30 @@ def test_an_error_names_the_file_that_was_opened(tmp_path: Path) -> None:
     with pytest.raises(fnabi.LibraryError) as refused:
         library.read(path.read_bytes())
     assert str(refused.value) == fault
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "compiler"),
+    [("a b.c", "C", "cc"), ("k.cc", "C++", "c++"), ("k.cpp", "C++", "c++"), ("k.C", "C++", "c++")],
+)
+def test_a_source_is_told_how_to_compile_it(
+    run, here: Path, name: str, language: str, compiler: str
+) -> None:
+    source = (ROOT / "examples/kernels.c").read_text()
+    own = "int one(void) { return 1; }\n"
+    target = f"{name.partition('.')[0]}.so"
+    for text, flags in ((own, []), (source, [f"-I{fnabi.get_include()}"])):
+        Path(name).write_text(text)
+        command = [compiler, "-shared", "-fPIC", "-o", target, name, *flags]
+        fault = f"{language} source, not a library; compile it first: {shlex.join(command)}"
+        with pytest.raises(fnabi.LibraryError) as raised:
+            fnabi.load_module(name)
+        assert str(raised.value) == f"{name}: {fault}"
+        for words in (("call", name, "norm"), ("inspect", name)):
+            assert run(*words) == (1, "", f"fnabi: {name}: {fault}\n")
+    if compiler == "cc" and shutil.which("cc"):
+        subprocess.run(command, check=True)
+        assert run("call", target, "norm", "[3.0, 4]") == (0, "5.0\n", "")
 
 
 def test_a_strict_opening_says_what_a_lenient_one_reads() -> None:

@@ -143,6 +143,10 @@ def terminal(request: pytest.FixtureRequest, folder: Path) -> Iterator[Terminal]
         ("fnabi inspect no-such.vmfb --function norm", "norm"),
         ("fnabi inspect weights --function norm", "norm"),
         ("no=1 fnabi diff --style=mark", "--style=markdown"),
+        ("fnabi verify --runtime inst", "installed"),
+        ("fnabi verify --runtime=3.12", "--runtime=3.12.0"),
+        ("fnabi verify --runtime 3.9.0,3.12", "3.9.0,3.12.0"),
+        ("fnabi find models --runtime=3.9.0..3.12", "--runtime=3.9.0..3.12.0"),
     ],
 )
 def test_tab(terminal: Terminal, line: str, last: str) -> None:
@@ -156,6 +160,7 @@ def test_tab(terminal: Terminal, line: str, last: str) -> None:
         ("fnabi help ", [verb.name for verb in VERBS]),
         ("fnabi diff --style=", ["text", "json", "markdown", "github", "sarif"]),
         ("fnabi diff --style ", ["text", "json", "markdown", "github", "sarif"]),
+        ("fnabi verify --runtime ", ["3.9.0", "3.12.0", "installed"]),
         ("fnabi inspect my\\ module.vmfb --function ", ["normalize", "dense", "version"]),
         ("fnabi inspect ", ["weights/", "vmfb"]),
     ],

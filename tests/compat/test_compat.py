@@ -999,6 +999,25 @@ def test_diff_without_breaking_changes_is_good() -> None:
     assert done.out.endswith("\ncompatible: 0 breaking, 0 unknown, 0 widening, 5 notices\n")
 
 
+def test_rows_of_files_in_one_folder_have_the_keys_of_others(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder, names in ((old, "ab"), (new, "bc")):
+        folder.mkdir()
+        for name in names:
+            (folder / f"{name}.vmfb").write_bytes(crafted())
+    (old / "d.vmfb").write_bytes(b"damaged")
+    rows = json.loads(run("diff", "--json", old, new).out)["files"]
+    assert len({tuple(sorted(row)) for row in rows}) == 1
+    nothing = dict.fromkeys(("breaking", "unknown", "widening", "notice"), 0)
+    assert all((row["changes"], row["counts"]) == ([], nothing) for row in rows)
+    assert [(row["file"], row["verdict"], row["compatible"]) for row in rows] == [
+        ("a.vmfb", "incompatible", False),
+        ("b.vmfb", "compatible", True),
+        ("c.vmfb", "added", True),
+        ("d.vmfb", "unreadable", False),
+    ]
+
+
 def test_diff_json(tmp_path: Path) -> None:
     old, new = tmp_path / "old.vmfb", tmp_path / "new.vmfb"
     pairs: Pairs = [("f", F)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import shutil
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -130,10 +131,17 @@ def test_what_is_no_text(connection: Any) -> None:
         fnabi.duckdb.register(5)  # type: ignore[arg-type]
 
 
-def test_pyarrow_is_missing(monkeypatch: pytest.MonkeyPatch, connection: Any) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"^fnabi.duckdb: DuckDB, or pyarrow, is not installed"):
-        fnabi.duckdb.register(connection)
+@pytest.mark.parametrize("package", ["numpy", "pyarrow"])
+def test_a_missing_package_is_named(package: str) -> None:
+    code = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "import duckdb, fnabi.duckdb\n"
+        "try: fnabi.duckdb.register(duckdb.connect())\n"
+        "except fnabi.MissingPackageError as problem: print(problem)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    needed = "pip install duckdb numpy pyarrow"
+    assert done.stdout == f"fnabi.duckdb: {package} is not installed ({needed})\n", done.stderr
 
 
 # ------------------------------------------------------------------------------------------ attach

@@ -254,6 +254,7 @@ PROVOKED: dict[str, Callable[[], str]] = {
     "the library needs …, which the installed": with_libtvm_ffi,
     "a … library for …": other_machine,
     "no exported symbol is named": no_functions,
+    "C source, not a library": lambda: fnabi("call", "examples/kernels.c", "norm"),
     "has no function": lambda: kernels("lib.nrom"),
     "must be ffi.Tensor": lambda: kernels("lib.norm([1.0])"),
     "axpy() takes 3 arguments": lambda: kernels("lib.axpy(2.0, x)"),

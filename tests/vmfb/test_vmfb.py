@@ -172,6 +172,11 @@ def decoded(opened: vmfb.Module) -> dict[str, Any]:
     return {name: abridged(value) for name, value in found.items()}
 
 
+def test_a_folder_is_told_what_reads_it(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError, match=r"a file; vmfb\.scan reads the modules in"):
+        vmfb.open(tmp_path)
+
+
 @pytest.mark.parametrize("name", VALID)
 def test_every_table_as_the_independent_reader_finds_it(name: str) -> None:
     opened = vmfb.open(MODULES / f"{name}.vmfb")

@@ -125,13 +125,52 @@ static void explain_big_int(lane_function* self, const fnabi_any* args,
   Py_XDECREF(traceback);
 }
 
+/* Whether the text of an exception has a word; no error is raised. */
+static bool has_word(PyObject* exception, const char* word) {
+  PyObject* text = PyObject_Str(exception);
+  PyObject* part = text != NULL ? PyUnicode_FromString(word) : NULL;
+  bool found = part != NULL && PyUnicode_Contains(text, part) > 0;
+  Py_XDECREF(text);
+  Py_XDECREF(part);
+  PyErr_Clear();
+  return found;
+}
+
+/* A list is passed as an array of objects, and a function that expects a tensor
+ * rejects that by the name of its type. The caller needs to know that it was
+ * the list. */
+static void explain_list(const fnabi_any* args, Py_ssize_t count) {
+  PyObject *type, *problem, *traceback, *done = NULL;
+  Py_ssize_t i = 0;
+  while (i < count && args[i].type_index != FNABI_INDEX_ARRAY) i++;
+  if (i == count || !PyErr_ExceptionMatches(PyExc_TypeError)) return;
+  PyErr_Fetch(&type, &problem, &traceback);
+  PyErr_NormalizeException(&type, &problem, &traceback);
+  for (; i < count && done == NULL && has_word(problem, "Tensor"); i++)
+    if (args[i].type_index == FNABI_INDEX_ARRAY && mentions(problem, i) > 0) {
+      PyObject* note = PyUnicode_FromFormat(
+          "argument %zd is an ffi.Array, as lists and tuples are passed; pass "
+          "an array of the dtype that the function expects, such as "
+          "numpy.array(x, dtype=\"float32\")",
+          i);
+      if (note != NULL)
+        done = PyObject_CallMethod(problem, "add_note", "O", note);
+      Py_XDECREF(note);
+    }
+  Py_XDECREF(done);
+  PyErr_Clear();
+  PyErr_Restore(type, problem, traceback);
+}
+
 void lane_function_raise(lane_function* self, int status, const fnabi_any* args,
                          Py_ssize_t count, uint64_t failures) {
   PyObject* name = Py_XNewRef(self->name); /* Python code may replace it */
   PyObject* exception;
   if (lane_error_fetch(name)) {
-    if (self->dialect == NULL) /* which keeps the library's own error */
+    if (self->dialect == NULL) { /* which keeps the library's own error */
       explain_big_int(self, args, count);
+      explain_list(args, count);
+    }
   } else if ((exception = lane_callback_failure(args, count, failures)) != NULL)
     lane_raise(exception);
   else

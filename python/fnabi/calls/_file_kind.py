@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+
 from fnabi._base.arguments import check_type
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
+if TYPE_CHECKING:
+    import mmap
 
 ELF = b"\x7fELF"
 _KINDS = (
@@ -16,6 +23,8 @@ _KINDS = (
     (b"!<arch>\n", "a static library"),
     (b"/* GNU ld script", "a linker script"),
 )
+_C_PLUS_PLUS = (".cc", ".cpp", ".cxx", ".c++", ".cp", ".C")
+_HEADER = b"fnabi/callee.h"
 
 
 def looks_like_one(start: bytes) -> bool:
@@ -39,3 +48,23 @@ def library_kind(start: bytes) -> str | None:
     if start[8:12] == b"IREE":  # a .vmfb module begins with its size, which may be any bytes
         return None
     return next((text for magic, text in _KINDS if start.startswith(magic)), None)
+
+
+def source_kind(path: str, data: bytes | mmap.mmap) -> str | None:
+    """Return what a file of C or C++ is and the command that compiles it; None of another file.
+
+    Args:
+        path: Its path, which has the suffix.
+        data: Its contents, which may include the header of fnabi.
+
+    """
+    stem, suffix = os.path.splitext(path)
+    if suffix != ".c" and suffix not in _C_PLUS_PLUS:
+        return None
+    language, compiler = ("C", "cc") if suffix == ".c" else ("C++", "c++")
+    command = [compiler, "-shared", "-fPIC", "-o", f"{stem}.so", path]
+    if data.find(_HEADER) >= 0:
+        from fnabi.calls.callee import get_include
+
+        command.append(f"-I{get_include()}")
+    return f"{language} source, not a library; compile it first: {shlex.join(command)}"

@@ -10,9 +10,10 @@ import msgspec
 
 from fnabi._base import core
 from fnabi._base.files import path_text, read_or_map
+from fnabi._base.text import one_line
 from fnabi._fnabi import ffi, lib
 from fnabi.calls import _stand_in as stand_in
-from fnabi.calls._file_kind import ELF, library_kind
+from fnabi.calls._file_kind import ELF, library_kind, source_kind
 from fnabi.errors import FormatError, LibraryError
 
 if TYPE_CHECKING:
@@ -256,6 +257,21 @@ def is_runtime(needed: str) -> bool:
     return os.path.basename(needed).startswith(_RUNTIME)
 
 
+def why_none(found: LibraryFile) -> str:
+    """Return why a file has no functions."""
+    if not found.is_shared:
+        return "only a shared library exports functions, not a program or an object file"
+    if found.registers_functions:
+        return "none is exported by name: it registers functions when it is loaded"
+    others = [one_line(symbol.name) for symbol in found.symbols]
+    if others:
+        return f"it exports {', '.join(others)}, but no function as __tvm_ffi_NAME"
+    return (
+        "no exported symbol is named __tvm_ffi_NAME: it was not built for TVM-FFI, or its symbols"
+        " are hidden (-fvisibility) or local"
+    )
+
+
 _decoder = core.Decoder(LibraryFile)
 
 
@@ -283,8 +299,11 @@ def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
     if not isinstance(library, (str, os.PathLike)):
         return _read(library)
     path = path_text("library.read: library", library)
+    data = read_or_map(path)[0]
     try:
-        return _read(read_or_map(path)[0])
+        if library_kind(data[:16]) is None and (source := source_kind(path, data)):
+            raise LibraryError(source)
+        return _read(data)
     except (FormatError, LibraryError) as problem:
         problem.file = path
         raise

@@ -56,6 +56,7 @@ from fnabi.calls._library_file import (
     parameter_names,
     read,
     readable,
+    why_none,
 )
 from fnabi.errors import (
     ArgumentValueError,
@@ -241,6 +242,10 @@ class Library(lane.Lookup):
 
     def _lacks(self, name: object) -> str:
         hint = did_you_mean(name, self.functions) if isinstance(name, str) else ""
+        if not self.functions:
+            hint = f"; {why_none(self.file)}"
+            if self.file.registers_functions:
+                hint += ", for fnabi.get_global_func"
         return f"{self.path} has no function {name!r}{hint}"
 
     def __contains__(self, name: object) -> bool:
@@ -261,7 +266,7 @@ class Library(lane.Lookup):
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the library's default function, the one named ``main``."""
         if _MAIN not in self.functions:
-            raise NotFoundError(f"{self.path}: the library has no function {_MAIN!r} to call")
+            raise NotFoundError(self._lacks(_MAIN))
         return self.functions[_MAIN](*args, **named)
 
     def __repr__(self) -> str:
@@ -308,7 +313,7 @@ def load_module(path: str | os.PathLike[str]) -> Library:
         raise ArgumentValueError(f"load_module: path: expected a file, got the URL {public(text)}")
     name = os.path.abspath(text)
     check_regular(name)
-    file = read(name)
+    file = read(text)
     _check_machine(name, file)
     runtime = _runtime(file)
     origin, handle = _open(name, file, _gap(name, file))

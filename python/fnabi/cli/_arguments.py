@@ -76,6 +76,9 @@ def open_module(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Mod
         if problem.hint is not None:  # as Python spells it
             problem.hint = "--lenient ignores it"
         raise
+    except IsADirectoryError as problem:
+        problem.strerror = os.strerror(errno.EISDIR)  # without what Python has for it
+        raise
 
 
 def open_checked(file: str, lenient: bool) -> vmfb.Module:

@@ -18,6 +18,9 @@ FILES = frozenset(
 )
 """The names of arguments that are files."""
 
+_RELEASE = "RELEASE"
+"""The name of an argument that is releases: a list, of which an item may be a range."""
+
 _LONGEST = 255
 
 
@@ -64,6 +67,8 @@ def answer(words: list[str], index: int) -> Answer:
             place.read(word)
         names = tuple((name, "") for name in _functions(place.file))
         return Answer(names, prefix=prefix)
+    if action.metavar == _RELEASE:
+        return Answer(tuple((each, "") for each in _releases()), prefix=prefix)
     return Answer(files=action.metavar in FILES, prefix=prefix)
 
 
@@ -159,9 +164,18 @@ class _Place:
             action, value = self._next(), current
         if action is not None and str(action.metavar).startswith("[SCOPE=]") and "=" in value:
             prefix += value[: value.index("=") + 1]
+        if action is not None and action.metavar == _RELEASE:
+            prefix += value[: max(value.rfind(",") + 1, value.rfind("..") + 2 * (".." in value))]
         if action is not None and action.metavar == "ARG" and value.startswith("@"):
             prefix += "@"
         return action, prefix
+
+
+def _releases() -> Iterable[str]:
+    """Return the releases of IREE's runtime, the latest first, and what names some of them."""
+    from fnabi.vmfb import releases
+
+    return (*reversed(releases()), "installed", "all")
 
 
 def _functions(file: str | None) -> Iterable[str]:

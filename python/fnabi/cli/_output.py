@@ -53,7 +53,15 @@ def _add_number(verb: argparse.ArgumentParser, option: str, what: str) -> None:
 
 
 class TooMany(Exception):
-    """More rows have errors than the user allows."""
+    """More rows have errors than the user allows.
+
+    Attributes:
+        is_early: Whether that was known before all rows were read.
+
+    """
+
+    def __init__(self, is_early: bool) -> None:
+        self.is_early = is_early
 
 
 class Limit:
@@ -80,7 +88,7 @@ class Limit:
         else:
             exceeded = rows is not None and bad * 100 > self._most * rows
         if exceeded:
-            raise TooMany
+            raise TooMany(rows is None)
 
 
 def check_output(arguments: argparse.Namespace) -> None:

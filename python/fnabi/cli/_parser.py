@@ -59,6 +59,10 @@ _RENAMED = {
 """What an option is called in verbs that do not have it."""
 
 
+_FOR_MANY = {"inspect": "; it takes one FILE, and fnabi scan takes many"}
+"""What to say of another argument, by verb."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that states faults in words and suggests what may have been meant."""
 
@@ -86,7 +90,8 @@ class Parser(argparse.ArgumentParser):
         self._refuse_options(words)
         found, rest = self.parse_known_args(words + self._words[end:], found)
         if rest:
-            self.error(f"unexpected argument {rest[0]!r}")
+            hint = _FOR_MANY.get(self.prog.rpartition(" ")[2], "")
+            self.error(f"unexpected argument {rest[0]!r}{hint}")
         return found
 
     def _refuse_options(self, words: Iterable[str]) -> None:

@@ -85,8 +85,9 @@ def write_output(
                     most.check(bad, rows)
                 if parts is not None and not parts.is_whole:
                     output.end_part(None, rows, bad)
-    except TooMany:
-        complain("", f"{_told(bad, rows, noun)}, expected at most {most}; nothing is written")
+    except TooMany as found:
+        end = f"stopped after {counted(rows, noun)}; " if found.is_early else ""
+        complain("", f"{_told(bad, rows, noun)}, expected at most {most}; {end}nothing is written")
         return 1
     if arguments.json:
         counts = {"output": arguments.output, "rows": rows, "bad": bad}

@@ -47,7 +47,7 @@ _PACKAGES = {
     "dask": "'dask[distributed]' pandas pyarrow",
     "polars": "polars",
     "pandas": "pandas pyarrow",
-    "duckdb": "duckdb pyarrow",
+    "duckdb": "duckdb numpy pyarrow",
     "datafusion": "datafusion pyarrow",
 }
 """The packages of each extra, for a command line."""

@@ -626,7 +626,11 @@ def open(
         from fnabi.vmfb._remote import open_file
 
         return open_remote(open_file(path, storage_options, "vmfb.open"), lenient)
-    data, mapped = read_or_map(path)
+    try:
+        data, mapped = read_or_map(path)
+    except IsADirectoryError as problem:
+        why = f"{problem.strerror}, expected a file; vmfb.scan reads the modules in a folder"
+        raise IsADirectoryError(problem.errno, why, path) from None
     return _opened(data, path, lenient, mapped)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shlex
 import sys
 
 from fnabi._base.files import named, open_file, read_stream
@@ -38,6 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("TEXT and --file cannot both be standard input")
     if is_remote(file):
         arguments.usage(f"TEXT is a file or -, got the URL {public(file)}")
+    if len(file.split()) > 1 and not os.path.exists(file):
+        meant = f"echo {shlex.quote(one_line(file))} | fnabi explain -"
+        arguments.usage(f"TEXT is a file or -, got the text itself; did you mean {meant}?")
     if file == "-":
         data = bytes(read_stream(sys.stdin.buffer))
     else:

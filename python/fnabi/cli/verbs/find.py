@@ -29,6 +29,7 @@ from fnabi.many import pattern
 from fnabi.many.catalog import Catalog
 from fnabi.many.catalog._history import as_of
 from fnabi.many.catalog._search import Match, search_query
+from fnabi.many.pattern._types import unknown_dtypes
 
 _SCHEMA = "fnabi.find/1"
 _NONE_FOUND = 1
@@ -124,8 +125,10 @@ def run(arguments: argparse.Namespace) -> int:
                 print(json.dumps(_match_json(match)))
         else:
             _show(found)
-        if not found and not _told_of_names(catalog, arguments) and arguments.json:
-            complain(where(arguments.catalog), "no function fits")
+        if not found:
+            told = [_told_of_names(catalog, arguments), _told_of_dtypes(arguments.pattern)]
+            if arguments.json and not any(told):
+                complain(where(arguments.catalog), "no function fits")
     return 0 if found else _NONE_FOUND
 
 
@@ -134,6 +137,14 @@ def _told_of_names(catalog: Catalog, arguments: argparse.Namespace) -> bool:
     given = {name: getattr(arguments, name) for name in ("function", "module", "target", "file")}
     tables = "" if arguments.at is None else as_of(arguments.at.replace(tzinfo=None))
     return told_of_names(catalog, arguments.catalog, given, tables)
+
+
+def _told_of_dtypes(text: str) -> bool:
+    """Say which dtypes of the pattern no compiler has; return whether there are any."""
+    unknown = unknown_dtypes(pattern.parse(text))
+    for name, usual in unknown.items():
+        complain("", f"{name} is not a dtype of any compiler; did you mean {usual}?")
+    return bool(unknown)
 
 
 def _with_arrow(text: str) -> str:

@@ -70,7 +70,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Literal, NoReturn
 
 from fnabi._base.core import Data, text_of
@@ -96,6 +95,7 @@ from fnabi.many.pattern._types import (
     ValuePattern,
     Variable,
     encoded,
+    types_in,
     whole_name,
 )
 from fnabi.types import DType
@@ -198,7 +198,7 @@ class _Parser:
         searched = sum(map(_searched, (inputs, results)))
         if searched > _STARS:
             self._fail(f"{searched} stars to search for, at most {_STARS} are possible", None, 0)
-        types = [each for side in (inputs, results) for each in _types_in(side)]
+        types = [each for side in (inputs, results) for each in types_in(side)]
         unknown = sum(map(_is_open, types))
         for number, most, what in (
             (len(types), _VALUES, "values"),
@@ -429,21 +429,6 @@ def _is_open(type: TypePattern) -> bool:
         case Structure(_, values):
             return any(isinstance(each, Star) for each in values)
     return isinstance(type, AnyType)
-
-
-def _types_in(part: object) -> Iterator[TypePattern]:
-    """Yield the types of values and elements in a part of a pattern."""
-    match part:
-        case tuple():
-            for each in part:
-                yield from _types_in(each)
-        case ValuePattern(type):
-            yield from _types_in(type)
-        case ListOf(inner) | ArrayOf(inner) | Structure(_, inner):
-            yield part
-            yield from _types_in(inner)
-        case AnyType() | ScalarOf() | BufferOf() | RefTo() | Untyped():
-            yield part
 
 
 def _searched_in(part: ValuePattern | Dim) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -179,3 +180,41 @@ def _side_text(values: tuple[ValuePattern | Star, ...]) -> str:
 
 def _join(parts: tuple[object, ...], separator: str) -> str:
     return separator.join(map(str, parts))
+
+
+def types_in(part: object) -> Iterator[TypePattern]:
+    """Yield the types of values and elements in a part of a pattern."""
+    match part:
+        case tuple():
+            for each in part:
+                yield from types_in(each)
+        case ValuePattern(type):
+            yield from types_in(type)
+        case ListOf(inner) | ArrayOf(inner) | Structure(_, inner):
+            yield part
+            yield from types_in(inner)
+        case AnyType() | ScalarOf() | BufferOf() | RefTo() | Untyped():
+            yield part
+
+
+_WIDTHS = {
+    "float": ("f", {4, 6, 8, 16, 32, 64, 80, 128}, "f16, f32 or f64"),
+    "bfloat": ("bf", {16}, "bf16"),
+    "complex": ("c", {32, 64, 128}, "c64 or c128"),
+}
+"""Of kinds whose widths are few, the short name, the widths in bits, and the usual names."""
+
+
+def unknown_dtypes(pattern: Pattern) -> dict[str, str]:
+    """Return the dtypes of a pattern that no compiler has, and for each what may be meant.
+
+    Texts can have them all the same, and a text is a pattern, so they are no error.
+    """
+    found = {}
+    for each in types_in((*pattern.inputs, *pattern.results)):
+        dtype = getattr(each, "dtype", None)
+        if isinstance(dtype, DType) and dtype.kind in _WIDTHS:
+            short, widths, usual = _WIDTHS[dtype.kind]
+            if dtype.bits not in widths:
+                found[f"{short}{dtype.bits}"] = usual
+    return found

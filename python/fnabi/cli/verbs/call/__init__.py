@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from fnabi._base.lane import Function
 from fnabi._base.url import is_remote
 from fnabi.calls import library, registry
+from fnabi.calls._library_file import why_none
 from fnabi.cli._arguments import is_module, no_function, refuse_swapped, start_of
 from fnabi.cli._call_values import (
     ArgumentError,
@@ -78,6 +79,11 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     loaded = library.load_module(arguments.file)
     function = _find(loaded, arguments.function)
+    if function is None and not loaded.functions:
+        hint = "; fnabi inspect --run lists them" if loaded.file.registers_functions else ""
+        fault = f"no TVM-FFI function is named {one_line(arguments.function)}"
+        complain(where(arguments.file), f"{fault}; {why_none(loaded.file)}{hint}")
+        return 1
     if function is None:
         return no_function(arguments, loaded.functions, "TVM-FFI function")
     function.plain = True

@@ -246,9 +246,14 @@ def comparison_json(found: compat.Comparison) -> dict[str, Any]:
 
 def _file_json(found: FileComparison) -> dict[str, Any]:
     head = {"file": found.file, "problem": found.problem}
-    if found.comparison is None:
-        return head | {"verdict": found.verdict}
-    return head | comparison_json(found.comparison)
+    if found.comparison is not None:
+        return head | comparison_json(found.comparison)
+    return head | {
+        "compatible": found.verdict == "added",
+        "verdict": found.verdict,
+        "counts": dict.fromkeys(_SEVERITIES, 0),
+        "changes": [],
+    }
 
 
 def _change_json(change: compat.Change) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from fnabi import vmfb
-from fnabi._base.files import read_stream
-from fnabi.calls._file_kind import looks_like_one
+from fnabi._base.files import read_or_map, read_stream
+from fnabi.calls._file_kind import looks_like_one, source_kind
 from fnabi.cli._arguments import START, no_function, open_module, start_of
 from fnabi.cli._html import check_html, has_many, inspect_catalog_html, inspect_module_html
 from fnabi.cli._screen import complain, counted, one_line, where
@@ -58,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
         text = _neither(problem)
         if text is None:
             raise
+        if os.path.isfile(arguments.file):
+            text = source_kind(arguments.file, read_or_map(arguments.file)[0]) or text
         complain(where(arguments.file), text)
         return 1
     if page:

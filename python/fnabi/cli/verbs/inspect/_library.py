@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fnabi.calls import library, reflection, registry
-from fnabi.calls._library_file import readable
+from fnabi.calls._library_file import readable, why_none
 from fnabi.cli._arguments import no_function
 from fnabi.cli._screen import Part, Screen, counted, name_width, one_line, plain, signature
 from fnabi.cli._values import fields
@@ -54,7 +54,7 @@ def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
         _show_library_head(screen, found, registered is not None)
         screen.write(counted(len(names), "TVM-FFI function"))
         if not names:
-            screen.write("  ", _why_none(found), hang=2)
+            screen.write("  ", why_none(found), hang=2)
     width = name_width(map(one_line, names))
     kinds = {"metadata": {*found.described}, "doc": {*found.documented}}
     for name in names:
@@ -150,21 +150,6 @@ def _show_library_head(screen: Screen, found: library.LibraryFile, run: bool) ->
         screen.write(f"registers {' and '.join(what)} by name when it is loaded{hint}")
     if found.has_error_slot:
         screen.write("errors are kept in its own slot where libtvm_ffi is not loaded")
-
-
-def _why_none(found: library.LibraryFile) -> str:
-    """Return why a file has no functions."""
-    if not found.is_shared:
-        return "only a shared library exports functions, not a program or an object file"
-    if found.registers_functions:
-        return "none is exported by name: it registers functions when it is loaded"
-    others = [one_line(symbol.name) for symbol in found.symbols]
-    if others:
-        return f"it exports {', '.join(others)}, but no function as __tvm_ffi_NAME"
-    return (
-        "no exported symbol is named __tvm_ffi_NAME: it was not built for TVM-FFI, or its symbols"
-        " are hidden (-fvisibility) or local"
-    )
 
 
 def _runtime_need(found: library.LibraryFile) -> tuple[str, str]:
