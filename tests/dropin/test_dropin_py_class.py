@@ -123,7 +123,8 @@ def test_frozen_fields(t: Any) -> None:
     with pytest.raises(AttributeError):
         value.x = 2
     Frozen.x.set(value, 3)
-    assert value.x == 3
+    assert value.x == Frozen.x.fget(value) == 3
+    assert (Frozen.x.fset, Frozen.x.__doc__) == (None, None)
     assert t.dataclasses.fields(Frozen)[0].frozen
 
 
@@ -191,6 +192,25 @@ def test_hints_that_are_defined_later(t: Any) -> None:
         Tree(1, tree, None)
 
 
+def test_a_hint_that_is_defined_before_the_first_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"__annotations__": {"x": "Later"}, "__module__": __name__}
+    cls = type(ours.Object)("Waits", (ours.Object,), given)
+    made = ours.dataclasses.py_class(key("Waits"))(cls)
+    monkeypatch.setitem(globals(), "Later", int)
+    assert made(3).x == 3
+    with pytest.raises(TypeError, match="x"):
+        made("a")
+
+
+def test_the_decorator_without_arguments() -> None:
+    @ours.dataclasses.py_class
+    class Direct(ours.Object):  # type: ignore[misc]
+        x: int
+
+    assert Direct(3).x == 3
+    assert Direct.__tvm_ffi_type_info__.type_key.endswith("Direct")
+
+
 @BOTH
 def test_definitions_that_are_refused(t: Any) -> None:
     py_class = t.dataclasses.py_class
@@ -216,6 +236,9 @@ def test_definitions_that_are_refused(t: Any) -> None:
     assert define(again)(3).x == 3
     with pytest.raises(TypeError):
         t.method(classmethod(lambda cls: 1))
+    marked = type("Marked", (t.Object,), {"__ffi_field_markers__": 3})
+    with pytest.raises(TypeError, match="__ffi_field_markers__.* tuple or list"):
+        py_class(key("Marked"))(marked)
 
 
 @BOTH
@@ -249,6 +272,8 @@ def test_methods_for_libraries(t: Any) -> None:
     assert functions["plus"].func(value, 3) == 7
     assert functions["twice"].func(3) == 6
     assert functions["twice"].is_static
+    assert functions["plus"].as_callable(Methods)(value, 3) == 7
+    assert functions["twice"].as_callable(Methods).__func__(3) == 6
     for kind in (t.Map, t.Dict):
         made = kind({value: "a", Methods(5): "b", "c": 1})
         assert made[Methods(1)] == "a"
@@ -282,6 +307,9 @@ def test_enums(t: Any) -> None:
         low = 1
         high = 20
 
+        def half(self) -> int:
+            return int(self.value) // 2
+
     class Mode(d.StrEnum, type_key=key("Mode")):
         add = "+"
         sub = d.entry(value="-")
@@ -292,6 +320,7 @@ def test_enums(t: Any) -> None:
         triangle = d.entry(sides=3)
 
     assert [each.value for each in Level] == [1, 20]
+    assert Level.high.half() == 10
     assert Level(20).same_as(Level.high)
     assert Level("low").same_as(Level.low)
     assert Level.low == 1
@@ -309,6 +338,7 @@ def test_enums(t: Any) -> None:
     with pytest.raises(TypeError):
         Shape.get(1.5)
     corners = Shape.def_attr("corners", default=0)
+    assert corners.name == "corners"
     corners[Shape.square] = 4
     assert (corners[Shape.square], corners[Shape.triangle]) == (4, 0)
     assert Shape.square in corners
@@ -344,6 +374,13 @@ def test_enums_that_are_refused(t: Any) -> None:
     ):
         with pytest.raises(TypeError):
             make(base, **members)
+    for name, base, entry in (
+        ("IntEnum", d.IntEnum, d.entry(value=77, nothing=3)),
+        ("Enum", d.Enum, d.entry(3)),
+    ):
+        given = {"added": entry}
+        with pytest.raises((TypeError, RuntimeError)):
+            type(base)("Made", (base,), given, type_key=f"testing.TestCxx{name}")
 
 
 @BOTH
@@ -374,6 +411,12 @@ def test_fields_of_enums_in_libraries_accept_their_values(t: Any) -> None:
     with pytest.raises(TypeError, match="expected"):
         held.opcode = "?"
     assert held.opcode.same_as(testing._TestCxxStrEnum.mul)
+    priority = next(
+        each for each in type(held).__tvm_ffi_type_info__.fields if each.name == "priority"
+    )
+    assert priority.normalize_value(20).same_as(testing._TestCxxIntEnum.high)
+    (plain, _) = testing.TestIntPair.__tvm_ffi_type_info__.fields
+    assert plain.normalize_value(20) == 20
 
 
 @BOTH
@@ -458,6 +501,30 @@ def test_classes_of_libraries_as_dataclasses(t: Any) -> None:
     """
     frozen = ["frozen"] if t is ours else []  # which the original ignores
     assert run_apart(program).splitlines() == ["True", *frozen, "3 [None, None]"]
+
+
+@BOTH
+def test_a_field_with_a_default_that_a_library_has(t: Any) -> None:
+    program = f"""
+    import {t.__name__} as t, {t.__name__}.testing
+    class Pair(t.Object):
+        a: int = t.dataclasses.field(default=3)
+        b: int
+    made = t.dataclasses.c_class("testing.TestIntPair")(Pair)
+    print(made(1, 2).a, made(1, 2).b)
+    """
+    assert run_apart(program) == "1 2\n"
+
+
+@BOTH
+def test_what_is_inside_of_plain_containers(t: Any) -> None:
+    common = import_module(f"{t.__name__}.dataclasses.common")
+    point = make_point(t)(1)
+    inner = {"x": 1, "y": 2.5, "name": "origin", "tags": []}
+    pair = typing.NamedTuple("pair", [("a", Any), ("b", Any)])
+    made = common._asdict_inner(pair(point, {"k": [point]}), dict)
+    assert made == pair(inner, {"k": [inner]})
+    assert type(made) is pair
 
 
 @BOTH

@@ -120,7 +120,9 @@ def test_options_that_hide_the_folder(option: str) -> None:
 def test_nothing_to_run() -> None:
     done = run()
     assert done.returncode == 2
-    assert done.stderr.startswith("usage: python -m fnabi.dropin.tvm_ffi ")
+    usage = done.stderr
+    assert usage.startswith("usage: python -m fnabi.dropin.tvm_ffi ")
+    assert [run(each).stdout for each in ("-h", "--help")] == [usage, usage]
 
 
 # ------------------------------------------------------------------------------------- the folder
@@ -173,6 +175,21 @@ def test_programs_that_a_program_starts_run_over_it_too() -> None:
 def test_a_module_of_it_runs_as_a_program() -> None:
     done = in_folder("", "-m", "tvm_ffi.libinfo")
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_sources_of_its_modules() -> None:
+    code = """
+import importlib.util, tvm_ffi
+spec = importlib.util.find_spec("tvm_ffi.utils.embed_cubin")
+print(spec.loader.get_source(spec.name) == open(spec.origin).read())
+try:
+    spec.loader.get_source("tvm_ffi.nothing")
+except ImportError as problem:
+    print(problem, problem.name)
+"""
+    done = in_folder(code)
+    told = ["True", "No module named 'tvm_ffi.nothing' tvm_ffi.nothing"]
+    assert done.stdout.splitlines() == told, done.stderr
 
 
 def test_the_original_is_still_found_by_what_needs_it() -> None:

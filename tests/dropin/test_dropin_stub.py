@@ -130,9 +130,29 @@ def test_files_that_are_wrong_are_reported(
     assert capsys.readouterr().err.splitlines()[0] == f"{source}: {fault}"
 
 
+def test_prefixes_that_are_wrong_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefix = "# tvm-ffi-stubgen(prefix): testing\n"
+    for name, text in {"a": prefix, "b": prefix, "c": prefix * 2}.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    assert cli_status(monkeypatch, tmp_path) == 2
+    told = dict(line.split(": ", 1) for line in capsys.readouterr().err.splitlines())
+    first = tmp_path / "a.py"
+    assert told == {
+        str(tmp_path / "b.py"): f"the prefix testing is that of {first}",
+        str(tmp_path / "c.py"): "more than one prefix directive",
+    }
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--init-lib", "x", "."], ["--target", "zig", "."], ["--check", "--init-pypkg", "x"]],
+    [
+        [],
+        ["--init-lib", "x", "."],
+        ["--target", "zig", "."],
+        ["--check", "--init-pypkg", "x", "--init-lib", "y", "--init-prefix", "z", "."],
+    ],
 )
 def test_arguments_that_are_wrong_are_refused(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -94,6 +94,12 @@ def test_tuples_of_dataclasses(t: Any) -> None:
 
 
 @BOTH
+def test_a_test_that_uses_a_gpu_alone(t: Any) -> None:
+    run = import_module(f"{t.__name__}.testing").run_with_gpu_lock
+    assert run(divmod, 7, 2) == (3, 1)
+
+
+@BOTH
 def test_what_programs_ask_of_types(t: Any) -> None:
     numpy = pytest.importorskip("numpy", reason="NumPy is not installed")
     assert str(t.core.TypeSchema.from_annotation(numpy.ndarray)) == "Tensor"

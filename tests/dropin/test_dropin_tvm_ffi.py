@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import gc
 import inspect
 import pickle
@@ -500,6 +501,20 @@ def test_a_class_that_is_registered():
         ours.register_object("testing.TestNonCopyable")(int)
 
 
+def test_the_name_of_a_class_is_its_key():
+    key = "testing.TestNonCopyable"
+    try:
+        for register in (ours.register_object, ours.register_object()):
+            made = register(type(key, (ours.Object,), {"__slots__": (), "__module__": __name__}))
+            assert made.__tvm_ffi_type_info__.type_key == key
+            assert type(ours.get_global_func("testing.echo")(made(4))) is made
+    finally:
+        ours.register_object(key)(ours.testing.TestNonCopyable)
+    for package in (theirs, ours):
+        with pytest.raises(TypeError, match="type_key must be a string, type, or None"):
+            package.register_object(3)
+
+
 def test_a_moved_object():
     x = ours.Array([1, 2])
     count = ours.get_global_func("testing.object_use_count")
@@ -513,6 +528,11 @@ def test_a_moved_object():
         _ = pair.a
     with pytest.raises(fnabi.CallError, match="cannot be moved"):
         ours.core.Error("ValueError", "", "")._move()
+    for package in (theirs, ours):
+        pair = package.testing.TestIntPair(1, 2)
+        taken = type(pair).__new__(type(pair))
+        taken.__move_handle_from__(pair)
+        assert (taken.a, pair.__chandle__()) == (1, 0)
 
 
 def test_the_class_of_an_object_stays_of_its_kind():
@@ -591,6 +611,8 @@ def test_streams():
         assert ours.get_raw_stream(device) == 77
         assert fnabi.get_raw_stream(fnabi.Device("cuda", 1)) == 77
         assert theirs.get_raw_stream(theirs.device("cuda:1")) == 77
+        handles = ctypes.c_void_p(78), ctypes.c_void_p(77)
+        assert [ours.core._env_set_current_stream(2, 1, each) for each in handles] == [77, 78]
     assert ours.get_raw_stream(device) == 0
 
 

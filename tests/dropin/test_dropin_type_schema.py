@@ -28,6 +28,7 @@ HINTS: dict[str, Callable[[Any], Any]] = {
     "Tensor": lambda t: t.Tensor,
     "Function": lambda t: t.Function,
     "Callable": lambda t: Callable,
+    "typing.Callable": lambda t: typing.Callable,
     "Callable[[int, str], bool]": lambda t: Callable[[int, str], bool],
     "Callable[[], int]": lambda t: Callable[[], int],
     "Callable[..., int]": lambda t: Callable[..., int],

@@ -82,6 +82,7 @@ def faults(folder: Path, *modules: str) -> Iterator[Faults]:
     """
     environment = os.environ | {"LD_PRELOAD": library()}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment.pop("COVERAGE_PROCESS_CONFIG", None)  # coverage would meet the faults, too
     environment.setdefault("PYTHONPYCACHEPREFIX", str(Path(library()).parent / "compiled"))
     with subprocess.Popen(
         [sys.executable, "-m", __name__, *modules],

@@ -65,10 +65,7 @@ class _Alias(MetaPathFinder, InspectLoader):
 
 
 def _real_spec(fullname: str) -> ModuleSpec | None:
-    try:
-        return util.find_spec(_PACKAGE + fullname.removeprefix(_NAME))
-    except ModuleNotFoundError:  # the parent is no package
-        return None
+    return util.find_spec(_PACKAGE + fullname.removeprefix(_NAME))
 
 
 def _loader(fullname: str) -> InspectLoader:
