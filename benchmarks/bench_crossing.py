@@ -1,8 +1,7 @@
 """Each fast path of the call lane beside its plain equivalent, which crosses through cffi.
 
 The ratios justify the lane where ARCHITECTURE.md lists it. tests/project/test_crossing.py compares
-all
-values that both ways give; here only the first is compared.
+all values that both ways give; here only the first is compared.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import corpus
-from fnabi import SignatureBuilder, columns, iree_abi, raw, signature, vmfb
+from fnabi import SignatureBuilder, cconv, columns, iree_abi, raw, signature, sip, vmfb
 from fnabi._fnabi import ffi, lib
 from fnabi.many.columns import _split as columns_split
 from fnabi.vmfb._bytes import ModuleBytes
@@ -59,6 +58,18 @@ IREE_ABI = [text.encode() for text in corpus.iree_abi(2000)]
 PATHS: dict[str, tuple[list[Any], Function, Function]] = {
     "raw text to objects": (corpus.raw(2000), raw.parse, raw._parse_by_message),
     "iree.abi text to objects": (IREE_ABI, iree_abi.parse, iree_abi._parse_by_message),
+    "objects to raw text": ([*map(raw.parse, corpus.raw(2000))], raw.encode, raw._encode_by_cffi),
+    "objects to SIP text": ([*map(sip.parse, corpus.sip(2000))], sip.encode, sip._encode_by_cffi),
+    "objects to iree.abi text": (
+        [*map(iree_abi.parse, IREE_ABI)],
+        iree_abi.encode,
+        lambda signature: iree_abi._encode_by_cffi(signature).decode(),
+    ),
+    "objects to calling conventions": (
+        [*map(cconv.parse, corpus.cconv(2000))],
+        cconv.encode,
+        lambda convention: cconv._encode_by_cffi(convention).decode(),
+    ),
     "exports of 3 functions": ([SMALL] * 100, exports, plain_exports),
     "exports of 300 functions": ([LARGE], exports, plain_exports),
     "types of 3 functions": ([SMALL] * 100, decode_types, _types_by_message),

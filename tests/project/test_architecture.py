@@ -360,10 +360,12 @@ WITHOUT_ROW = {*names(WITHOUT_ROW_TEXT)}
 def entry_points() -> set[str]:
     """Return every function of fnabi.h, and every function and type of the lane.
 
-    `RecordDecoder` is no value but the decoders of the lane, which count one by one.
+    The methods of `RecordDecoder` and `RecordEncoder` count one by one, and the classes do not.
     """
-    ours = {name for name in vars(lane) if not name.startswith("_")} - {"RecordDecoder"}
-    ours |= {f"RecordDecoder.{name}" for name in vars(lane.RecordDecoder) if name[0] != "_"}
+    ours = {name for name in vars(lane) if not name.startswith("_")}
+    for methods in (lane.RecordDecoder, lane.RecordEncoder):
+        ours.remove(methods.__name__)
+        ours |= {f"{methods.__name__}.{name}" for name in vars(methods) if name[0] != "_"}
     core = {name for name in dir(lib) if callable(getattr(lib, name))}
     return core | {f"lane.{name}" for name in ours}
 
