@@ -147,6 +147,9 @@ def terminal(request: pytest.FixtureRequest, folder: Path) -> Iterator[Terminal]
         ("fnabi verify --runtime=3.12", "--runtime=3.12.0"),
         ("fnabi verify --runtime 3.9.0,3.12", "3.9.0,3.12.0"),
         ("fnabi find models --runtime=3.9.0..3.12", "--runtime=3.9.0..3.12.0"),
+        ("fnabi verify --runtime 3.13.0..", "3.13.0..3.13.0"),
+        ("fnabi verify --runtime 3.9.0..inst", "3.9.0..inst"),
+        ("fnabi verify --runtime nothing..3.1", "nothing..3.1"),
     ],
 )
 def test_tab(terminal: Terminal, line: str, last: str) -> None:

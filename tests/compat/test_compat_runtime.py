@@ -64,6 +64,21 @@ def test_a_lost_release_is_breaking_where_it_is_named() -> None:
     assert compat.compare(new, new, runtime="all").changes == ()
 
 
+@pytest.mark.parametrize("size", [7000, 7500, 8000])
+def test_a_module_that_no_release_loads_is_breaking(size: int, tmp_path: Path) -> None:
+    """It is damaged, so that no later release loads it either."""
+    whole, cut = ROOT / "examples/classifier.vmfb", tmp_path / "cut.vmfb"
+    cut.write_bytes(whole.read_bytes()[:size])
+    found = compat.compare(vmfb.open(whole), vmfb.open(cut))
+    assert found.verdict == "incompatible"
+    (lost,) = (change for change in found.changes if change.path == "runtime")
+    fault = "no release accepts it: range outside its data"
+    assert str(lost) == f"breaking  runtime removed: IREE 3.12.0 and 3.13.0: {fault}"
+    assert compat.compare(vmfb.open(cut), vmfb.open(whole)).compatible
+    assert loaded(whole.read_bytes()) == ""
+    assert "external reference out of range" in loaded(cut.read_bytes())
+
+
 def test_functions_that_are_called_wrongly() -> None:
     """Both modules load in 3.12.0, which calls functions of one of them wrongly."""
     right, wrong = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -68,7 +69,7 @@ def answer(words: list[str], index: int) -> Answer:
         names = tuple((name, "") for name in _functions(place.file))
         return Answer(names, prefix=prefix)
     if action.metavar == _RELEASE:
-        return Answer(tuple((each, "") for each in _releases()), prefix=prefix)
+        return Answer(tuple((each, "") for each in _releases(prefix)), prefix=prefix)
     return Answer(files=action.metavar in FILES, prefix=prefix)
 
 
@@ -171,11 +172,19 @@ class _Place:
         return action, prefix
 
 
-def _releases() -> Iterable[str]:
-    """Return the releases of IREE's runtime, the latest first, and what names some of them."""
+def _releases(before: str) -> Iterable[str]:
+    """Return the releases of IREE's runtime that can be after a text, the latest first.
+
+    A range ends with a release that is not before its first one. Elsewhere names of some releases
+    are possible, too.
+    """
     from fnabi.vmfb import releases
 
-    return (*reversed(releases()), "installed", "all")
+    known = releases()
+    if not before.endswith(".."):
+        return (*reversed(known), "installed", "all")
+    first = re.split("[=,]", before[:-2])[-1]
+    return reversed(known[known.index(first) :] if first in known else ())
 
 
 def _functions(file: str | None) -> Iterable[str]:

@@ -92,7 +92,7 @@ def runtime_differences(old: Module, new: Module, asked: Asked) -> Iterator[Diff
     if isinstance(before, FormatError) or isinstance(after, FormatError):
         if asked.names or isinstance(before, FormatError) != isinstance(after, FormatError):
             shown = (each if isinstance(each, FormatError) else None for each in sides)
-            severity = "unknown" if asked.names else "notice"
+            severity = "unknown" if asked.names or isinstance(after, FormatError) else "notice"
             yield Difference("unreadable", severity, "runtime", *shown)
     elif before.demands != after.demands:
         named = asked.names or ()
@@ -142,7 +142,8 @@ def _differences(
         both = bool(loaded and loads)
         old_side, new_side = (_releases(answers, group, both) for answers in sides)
         if (loaded, loads) == (True, False):
-            severity = "breaking" if is_named else "notice"
+            is_damaged = new_side.cause is not None and new_side.cause.kind == "fault"
+            severity = "breaking" if is_named or is_damaged else "notice"
             yield Difference("removed", severity, "runtime", new_side, None)
         elif (loaded, loads) == (False, True):
             yield Difference("added", "notice", "runtime", None, new_side)
