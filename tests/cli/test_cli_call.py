@@ -41,6 +41,14 @@ def test_a_library_that_a_wheel_brings() -> None:
     assert run("call", library, "testing_dll_schema_id_int", "3") == Run(0, "3\n", "")
 
 
+@pytest.mark.parametrize("word", ["-2.5e-3", "-1e3", "-1E+5", "-0.5", "-3", "-Infinity"])
+def test_a_negative_number_is_no_option(word: str) -> None:
+    pytest.importorskip("tvm_ffi")
+    library = tvm_ffi_folder() / "lib" / "libtvm_ffi_testing.so"
+    done = run("call", library, "testing.schema_id_float", word)
+    assert done == Run(0, f"{float(word)}\n", "")
+
+
 # ------------------------------------------------------------------------ changed arguments
 
 

@@ -59,6 +59,9 @@ _RENAMED = {
 """What an option is called in verbs that do not have it."""
 
 
+_NEGATIVE = re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$|-Infinity$")
+"""A word that is a number and no option, as JSON and Python spell numbers."""
+
 _FOR_MANY = {"inspect": "; it takes one FILE, and fnabi scan takes many"}
 """What to say of another argument, by verb."""
 
@@ -69,6 +72,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **given: Any) -> None:
         super().__init__(formatter_class=Formatter, **given)
         self._positionals.title = "arguments"
+        self._negative_number_matcher = _NEGATIVE  # that of argparse lacks exponents
         self._words: list[str] = []
 
     def parse_args(  # type: ignore[override]

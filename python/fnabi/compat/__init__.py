@@ -89,9 +89,9 @@ Releases of the runtime
     what is known of them. Both are notices, unless the caller names the releases it has: then it is
     breaking that one of them is removed, and unknown if it is not known whether it loads the new
     module. It is always breaking that no release accepts the new one, because it is damaged, and
-    unknown if what it demands of them cannot be read. What is unknown of both modules for the same reason is no difference. Releases that load
-    both, and call functions of one of them wrongly, are *changed*: a notice, or breaking if they
-    are named and it is the new one.
+    unknown if what it demands of them cannot be read. What is unknown of both modules for the same
+    reason is no difference. Releases that load both, and call functions of one of them wrongly, are
+    *changed*: a notice, or breaking if they are named and it is the new one.
 
 `compare_folders` compares all modules of two folders, file by file.
 """
