@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +30,23 @@ def test_the_examples_of_a_page_run(
 
 def test_pages_are_found() -> None:
     assert len(PAGES) > 30
+
+
+def test_a_page_leaves_no_module_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests would find those that its commands wrote."""
+    page = """```{code-block} python
+:caption: left_behind.py
+VALUE = 3
+```
+
+```pycon
+>>> from left_behind import VALUE
+>>> VALUE
+3
+```
+"""
+    assert documents.run_text(page, "a page", tmp_path, monkeypatch) == 2
+    assert "left_behind" not in sys.modules
 
 
 def answers(page: Path) -> list[str]:

@@ -155,7 +155,17 @@ def run_text(text: str, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.syspath_prepend(str(folder))  # as in an interactive session
     if "warnings: ignore" in text.partition("\n# ")[0]:  # of another package
         warnings.simplefilter("ignore")
-    return run_blocks(text, name, folder)
+    try:
+        return run_blocks(text, name, folder)
+    finally:
+        forget(folder)
+
+
+def forget(folder: Path) -> None:
+    """Take the modules of a folder out of those that are imported."""
+    for name, module in [*sys.modules.items()]:
+        if Path(getattr(module, "__file__", None) or "/").is_relative_to(folder):
+            del sys.modules[name]
 
 
 def run_blocks(text: str, name: str, folder: Path) -> int:
