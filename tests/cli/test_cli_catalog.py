@@ -343,11 +343,13 @@ def test_diff_of_catalogs(capsys: pytest.CaptureFixture[str]) -> None:
     shown = run(capsys, *diff[:3], "new.duckdb", status=1)
     assert "breaking  inputs[*].dtype changed: 2 functions in 1 file\n" in shown
     assert "unreadable: 1 file\n          releases/1.0/embed.vmfb: " in shown
-    assert shown.endswith("incompatible: 5 files: 3 incompatible, 1 unreadable, 1 added\n")
+    assert shown.endswith(
+        "incompatible: 5 files: 2 incompatible, 1 removed, 1 unreadable, 1 added\n"
+    )
     found = json.loads(run(capsys, *diff[:3], "new.duckdb", "--json", status=1))
     assert found["schema"] == "fnabi.diff-catalogs/1"
     assert found["causes"][0]["occurrences"][0]["file"] == "rank.vmfb"
-    assert found["files"]["incompatible"] == 3
+    assert (found["files"]["incompatible"], found["files"]["removed"]) == (2, 1)
     assert "none: No such file" in run(capsys, *diff[:3], "none", status=3)
     for number, release in product(range(3), ("1.0", "2.0")):
         shutil.copy(f"releases/{release}/rank.vmfb", f"releases/{release}/{number}.vmfb")

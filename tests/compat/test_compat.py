@@ -1011,7 +1011,7 @@ def test_rows_of_files_in_one_folder_have_the_keys_of_others(tmp_path: Path) -> 
     nothing = dict.fromkeys(("breaking", "unknown", "widening", "notice"), 0)
     assert all((row["changes"], row["counts"]) == ([], nothing) for row in rows)
     assert [(row["file"], row["verdict"], row["compatible"]) for row in rows] == [
-        ("a.vmfb", "incompatible", False),
+        ("a.vmfb", "removed", False),
         ("b.vmfb", "compatible", True),
         ("c.vmfb", "added", True),
         ("d.vmfb", "unreadable", False),

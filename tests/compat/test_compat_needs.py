@@ -286,7 +286,7 @@ def test_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     new = folder(tmp_path / "new", a=cpu, sub__b=vmvx, more=cpu, sub__c=cpu)
     assert [(each.file, each.verdict) for each in compare_folders(old, new)] == [
         ("a.vmfb", "compatible"),
-        ("gone.vmfb", "incompatible"),
+        ("gone.vmfb", "removed"),
         ("more.vmfb", "added"),
         ("sub/b.vmfb", "incompatible"),
         ("sub/c.vmfb", "added"),
@@ -294,9 +294,9 @@ def test_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", old, new]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "a.vmfb: compatible: 0 breaking, 0 unknown, 0 widening, 0 notices"
-    assert lines[1:3] == ["gone.vmfb: incompatible: removed", "more.vmfb: added"]
+    assert lines[1:3] == ["gone.vmfb: removed", "more.vmfb: added"]
     assert lines[3].startswith('sub/b.vmfb: breaking  targets["__device_0"]["local"].formats[')
-    assert lines[-1] == "incompatible: 5 files: 2 incompatible, 2 added, 1 compatible"
+    assert lines[-1] == "incompatible: 5 files: 1 incompatible, 1 removed, 2 added, 1 compatible"
     assert main(["diff", "--json", old, new]) == 1
     shown = json.loads(capsys.readouterr().out)
     assert (shown["schema"], shown["verdict"]) == ("fnabi.diff-folders/1", "incompatible")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -20,8 +20,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FileCompatibility: TypeAlias = Literal[
-    "compatible", "incompatible", "unknown", "added", "unreadable"
+    "incompatible", "removed", "unreadable", "unknown", "added", "compatible"
 ]
+
+VERDICTS: tuple[FileCompatibility, ...] = get_args(FileCompatibility)
+"""The verdicts of files, the worst first."""
+
+
+def whole_verdict(verdicts: Collection[FileCompatibility]) -> FileCompatibility:
+    """Return the verdict of many files: what is removed is incompatible, what is added not."""
+    worst = next((each for each in VERDICTS if each in verdicts), VERDICTS[-1])
+    if worst == "removed":
+        return "incompatible"
+    return "compatible" if worst == "added" else worst
 
 
 class FileComparison(msgspec.Struct, frozen=True):
@@ -29,9 +40,9 @@ class FileComparison(msgspec.Struct, frozen=True):
 
     Attributes:
         file: Path of the module below both folders.
-        verdict: That of the comparison. A file that is only in the new folder is ``"added"``, one
-            that is only in the old folder ``"incompatible"``, and one that cannot be read in
-            either ``"unreadable"``.
+        verdict: That of the comparison. A file that is only in the old folder is ``"removed"``, one
+            that is only in the new folder ``"added"``, and one that cannot be read in either
+            ``"unreadable"``.
         comparison: The changes, where both folders have the file.
         problem: Why a file cannot be read, with its path, or None.
 
@@ -119,7 +130,7 @@ def compare_folders(
             elif file not in before:
                 yield _alone(file, folders[1], "added", lenient)
             elif file not in after:
-                yield _alone(file, folders[0], "incompatible", lenient)
+                yield _alone(file, folders[0], "removed", lenient)
             else:
                 yield _compare(file, folders, lenient, asked)
             advance(1, size)

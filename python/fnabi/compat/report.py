@@ -16,7 +16,7 @@ from fnabi._base.arguments import argument_error, check_items
 from fnabi._base.text import one_line, plain
 from fnabi._base.version import VERSION
 from fnabi.compat._change import Change, Severity, counted_changes
-from fnabi.compat._folders import FileComparison, FileCompatibility
+from fnabi.compat._folders import FileComparison, FileCompatibility, whole_verdict
 
 __all__ = ["FORMATS", "verdict", "write"]
 
@@ -29,13 +29,6 @@ FORMATS = ("markdown", "github", "sarif")
 """The formats that `write` knows."""
 
 _SEVERITIES: tuple[Severity, ...] = ("breaking", "unknown", "widening", "notice")
-_WORST: tuple[FileCompatibility, ...] = (
-    "incompatible",
-    "unreadable",
-    "unknown",
-    "added",
-    "compatible",
-)
 _COMMANDS = {"breaking": "error", "unknown": "warning", "widening": "notice", "notice": "notice"}
 _LEVELS = {"breaking": "error", "unknown": "warning", "widening": "note", "notice": "note"}
 _MEANINGS = {
@@ -51,6 +44,8 @@ _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 def verdict(files: Iterable[FileComparison]) -> FileCompatibility:
     """Return the worst verdict of the files; ``"compatible"`` without any.
 
+    A file that is removed is incompatible, and one that is added compatible.
+
     Example:
         >>> from fnabi import compat, report
         >>> found = compat.compare_folders("examples/releases/1.0", "examples/releases/2.0")
@@ -58,8 +53,8 @@ def verdict(files: Iterable[FileComparison]) -> FileCompatibility:
         'incompatible'
 
     """
-    found = {each.verdict for each in check_items("report.verdict: files", files, FileComparison)}
-    return next((each for each in _WORST if each in found), "compatible")
+    found = check_items("report.verdict: files", files, FileComparison)
+    return whole_verdict({each.verdict for each in found})
 
 
 def write(files: Sequence[FileComparison], format: str) -> str:
@@ -87,7 +82,7 @@ def _findings(file: FileComparison) -> Iterator[tuple[str, str, str]]:
     """Yield severity, function and text of each change, the worst first."""
     if file.problem is not None:
         yield "unreadable", "", one_line(file.problem)
-    elif file.comparison is None and file.verdict == "incompatible":
+    elif file.verdict == "removed":
         yield "breaking", "", "the module was removed"
     elif file.comparison is not None:
         changes = file.comparison.changes

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from fnabi import compat
 from fnabi.compat import FileComparison
+from fnabi.compat._folders import VERDICTS, whole_verdict
 from fnabi.errors import FormatError
 from fnabi.html._limits import Kept
 from fnabi.html._module_data import head_data
@@ -50,39 +51,27 @@ def diff_data(old: Module, new: Module, comparison: compat.Comparison | None) ->
     }
 
 
-_WORST = ("incompatible", "removed", "unreadable", "unknown", "added", "compatible")
-
-
 def folders_data(found: Sequence[FileComparison]) -> dict[str, Any]:
     """Return the data of the comparisons of many files, the worst first."""
     kept = Kept()
-    rows = [(_verdict(each), each) for each in found]
-    rows.sort(key=lambda row: _WORST.index(row[0]))
+    rows = sorted(found, key=lambda each: VERDICTS.index(each.verdict))
     files = []
-    for verdict, each in kept.rows(rows, "files", "fnabi diff shows them all."):
+    for each in kept.rows(rows, "files", "fnabi diff shows them all."):
         changes = () if each.comparison is None else each.comparison.changes
         shown = kept.rows(changes, f"changes of {each.file}", "fnabi diff shows them all.")
         files.append(
             {
                 "file": kept.text(each.file),
-                "verdict": verdict,
+                "verdict": each.verdict,
                 "problem": each.problem and kept.text(each.problem),
                 "changes": [_of_file(change, kept) for change in shown],
             }
         )
-    verdicts = {verdict for verdict, _ in rows}
-    worst = next((each for each in _WORST if each in verdicts), "compatible")
-    summary = {"removed": "incompatible", "added": "compatible"}
     return {
-        "verdict": summary.get(worst, worst),
+        "verdict": whole_verdict({each.verdict for each in found}),
         "files": files,
         "left_out": kept.all_left_out(),
     }
-
-
-def _verdict(found: FileComparison) -> str:
-    gone = found.verdict == "incompatible" and found.comparison is None
-    return "removed" if gone else found.verdict
 
 
 def _of_file(change: compat.Change, kept: Kept) -> dict[str, Any]:

@@ -160,9 +160,9 @@ def group(comparisons: Iterable[FileComparison]) -> list[Cause]:
         if each.problem is not None:
             continue
         if each.comparison is None:
-            whole: tuple[Severity, ChangeKind, str] = ("breaking", "removed", "module")
-            if each.verdict == "added":
-                whole = ("widening", "added", "module")
+            whole: tuple[Severity, ChangeKind, str] = ("widening", "added", "module")
+            if each.verdict == "removed":
+                whole = ("breaking", "removed", "module")
             found.setdefault(whole, []).append(Occurrence(each.file, None))
             continue
         for change in each.comparison.changes:

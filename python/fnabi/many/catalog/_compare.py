@@ -91,7 +91,7 @@ def compare_sides(old: Side, new: Side, asked: Asked) -> Iterator[FileComparison
             if name not in before:
                 yield _alone(name, after[name], "added")
             elif name not in after:
-                yield _alone(name, before[name], "incompatible")
+                yield _alone(name, before[name], "removed")
             else:
                 yield _compare_files(name, before[name], after[name], records, made, asked)
 

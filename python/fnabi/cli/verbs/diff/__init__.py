@@ -21,6 +21,7 @@ from fnabi.cli._screen import Part, Screen, counted, one_line, signature
 from fnabi.cli._values import json_value
 from fnabi.compat import FileComparison, FileCompatibility, baseline, compare_folders
 from fnabi.compat._change import counted_changes
+from fnabi.compat._folders import VERDICTS, whole_verdict
 from fnabi.errors import FormatError
 
 RUNTIME = "releases of IREE's runtime that have to load the new module where they load the old one"
@@ -34,14 +35,14 @@ STATUS: dict[FileCompatibility, int] = {
     "incompatible": 1,
     "unreadable": 3,
     "unknown": 4,
-    "added": 0,
     "compatible": 0,
 }
-"""The exit status for each verdict; of several files the first of these that occurs counts."""
+"""The exit status for each verdict of a module or of all files."""
 
 _MEANINGS: dict[str, str] = {
     "breaking": "bad",
     "incompatible": "bad",
+    "removed": "bad",
     "unreadable": "bad",
     "unknown": "unknown",
     "widening": "good",
@@ -178,34 +179,30 @@ def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
     if verdicts["added"] == len(found):  # an old release that did not arrive serves nobody
         tell_empty([arguments.old])
         return STATUS["unreadable"]
-    nothing: FileCompatibility = "compatible"
-    worst = next((each for each in STATUS if verdicts[each]), nothing)
-    verdict = "compatible" if worst == "added" else worst
+    verdict = whole_verdict(verdicts)
     if page:
         write_folders_html(arguments, found)
-        return STATUS[worst]
+        return STATUS[verdict]
     if arguments.json:
         rows = [_file_json(each) for each in found]
         print(json.dumps({"schema": _FOLDERS_SCHEMA, "verdict": verdict, "files": rows}, indent=2))
-        return STATUS[worst]
+        return STATUS[verdict]
     if arguments.style != "text":
         _report(found, arguments.style)
-        return STATUS[worst]
+        return STATUS[verdict]
     screen = Screen()
     for each in found:
         name = f"{one_line(each.file)}: "
         meaning = _MEANINGS[each.verdict]
-        if each.problem is not None:
-            screen.write(name, ("unreadable", meaning), f": {one_line(each.problem)}")
-        elif each.comparison is None:
-            removed = "" if each.verdict == "added" else ": removed"
-            screen.write(name, (each.verdict, meaning), removed)
+        if each.comparison is None:
+            problem = "" if each.problem is None else f": {one_line(each.problem)}"
+            screen.write(name, (each.verdict, meaning), problem)
         else:
             show(screen, each.comparison, name)
-    counts = ", ".join(f"{verdicts[each]} {each}" for each in STATUS if verdicts[each])
+    counts = ", ".join(f"{verdicts[each]} {each}" for each in VERDICTS if verdicts[each])
     files = counted(len(found), "file")
     screen.write((verdict, _MEANINGS[verdict]), f": {files}{': ' if counts else ''}{counts}")
-    return STATUS[worst]
+    return STATUS[verdict]
 
 
 def _report(files: list[FileComparison], format: str) -> None:

@@ -14,6 +14,7 @@ from fnabi.cli._html import write_folders_html
 from fnabi.cli._runtime import where
 from fnabi.cli._screen import Screen, counted, one_line, signature
 from fnabi.compat import FileComparison, FileCompatibility, report
+from fnabi.compat._folders import VERDICTS, whole_verdict
 from fnabi.many.catalog_diff import Cause, Occurrence, compare_catalogs, group
 
 _SCHEMA = "fnabi.diff-catalogs/1"
@@ -30,19 +31,17 @@ def run_catalogs(
 
     Args:
         arguments: The arguments of the command.
-        status: The exit status of each verdict, the worst first.
+        status: The exit status of each verdict of all files.
         page: Whether to write a page.
 
     """
     found = _comparisons(arguments)
     verdicts = Counter(each.verdict for each in found)
-    compatible: FileCompatibility = "compatible"
-    worst = next((each for each in status if verdicts[each]), compatible)
-    verdict = "compatible" if worst == "added" else worst
+    verdict = whole_verdict(verdicts)
     if page:
         write_folders_html(arguments, found)
     elif arguments.json:
-        counts = {each: verdicts[each] for each in status}
+        counts = {each: verdicts[each] for each in VERDICTS}
         shown: dict[str, Any] = {"schema": _SCHEMA, "verdict": verdict}
         if arguments.since is not None:
             shown["since"] = arguments.since.isoformat().replace("+00:00", "Z")
@@ -57,11 +56,11 @@ def run_catalogs(
     else:
         _show(Screen(), group(found), found)
         since = "" if arguments.since is None else f" since {shown_moment(arguments.since)}"
-        counts_text = ", ".join(f"{verdicts[each]} {each}" for each in status if verdicts[each])
+        counts_text = ", ".join(f"{verdicts[each]} {each}" for each in VERDICTS if verdicts[each])
         colon = ": " if counts_text else ""
         files = counted(len(found), "file") if found or not since else "no file has changed"
         print(f"{verdict}{since}: {files}{colon}{counts_text}")
-    return status[worst]
+    return status[verdict]
 
 
 def _comparisons(arguments: argparse.Namespace) -> list[FileComparison]:
