@@ -21,6 +21,7 @@ import fnabi
 from fnabi import CallError, FormatError, LibraryError, NotFoundError, library
 from fnabi.calls.library import LibraryFile
 from support.callee import built, callee_library, interop_library, tvm_ffi_folder
+from support.command import run
 from support.outcomes import check_pickled, outcome_of
 from support.paths import TESTS
 
@@ -75,6 +76,7 @@ def test_what_is_exported(own: str) -> None:
     assert found.machine == os.uname().machine.replace("_", "-")
     assert found.soname == "libown.so.1"
     assert found.runpath == "$ORIGIN:/a b"
+    assert "\nrun path $ORIGIN:/a b\n" in run("inspect", own).out
     assert "libc.so.6" in found.needed
     assert found.is_shared
     assert found.wanted == found.required == found.optional == ()

@@ -237,7 +237,7 @@ def test_definitions_that_are_refused(t: Any) -> None:
     with pytest.raises(TypeError):
         t.method(classmethod(lambda cls: 1))
     marked = type("Marked", (t.Object,), {"__ffi_field_markers__": 3})
-    with pytest.raises(TypeError, match="__ffi_field_markers__.* tuple or list"):
+    with pytest.raises(TypeError, match=r"__ffi_field_markers__.* tuple or list"):
         py_class(key("Marked"))(marked)
 
 
@@ -521,10 +521,14 @@ def test_what_is_inside_of_plain_containers(t: Any) -> None:
     common = import_module(f"{t.__name__}.dataclasses.common")
     point = make_point(t)(1)
     inner = {"x": 1, "y": 2.5, "name": "origin", "tags": []}
-    pair = typing.NamedTuple("pair", [("a", Any), ("b", Any)])
-    made = common._asdict_inner(pair(point, {"k": [point]}), dict)
-    assert made == pair(inner, {"k": [inner]})
-    assert type(made) is pair
+
+    class Pair(typing.NamedTuple):
+        a: Any
+        b: Any
+
+    made = common._asdict_inner(Pair(point, {"k": [point]}), dict)
+    assert made == Pair(inner, {"k": [inner]})
+    assert type(made) is Pair
 
 
 @BOTH
