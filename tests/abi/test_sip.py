@@ -676,6 +676,7 @@ def test_records() -> None:
     assert [str(side) for side in (signature.inputs, signature.results)] == str(signature).split(
         " -> "
     )
+    assert str(Leaf(3)) == "$3"
     assert str(Signature(None, Leaf(0))) == "() -> $0"
     assert str(Signature(Sequence(()), Dict(()))) == "[] -> {}"
     keys = ["a/b.c_1", "", "a b", "0", "a: $1, b", "\udcff"]

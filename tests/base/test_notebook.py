@@ -260,3 +260,8 @@ def test_a_function_of_a_module_is_shown_without_its_bytes(classifier: vmfb.Modu
 
 def test_views_of_raw_signatures() -> None:
     assert view(raw.parse(b"I1!R1!")).rows == 1
+
+
+def test_a_long_text_is_cut() -> None:
+    text = "a < " * 100
+    assert notebook.escaped(text) == "a &lt; " * 75 + "…"

@@ -6,6 +6,7 @@ import gc
 import math
 import pickle
 import random
+import sys
 import threading
 from collections.abc import MutableSequence, Sequence
 from typing import Any
@@ -553,6 +554,12 @@ def test_wrong_shapes() -> None:
             Shape([0, dim])
     assert Shape() == ()
     assert Shape([True]) == (1,)
+
+
+def test_a_shape_of_a_package_that_is_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tvm_ffi", None)
+    with pytest.raises(CallError, match="tvm_ffi is not imported"):
+        Shape([1]).__tvm_ffi_object__()
 
 
 def test_sums_are_those_of_lists():

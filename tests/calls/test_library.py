@@ -76,6 +76,7 @@ def test_what_is_exported(own: str) -> None:
     assert found.machine == os.uname().machine.replace("_", "-")
     assert found.soname == "libown.so.1"
     assert found.runpath == "$ORIGIN:/a b"
+    assert "\nrun path $ORIGIN:/a b\n" in run("inspect", own).out
     assert "libc.so.6" in found.needed
     assert found.is_shared
     assert found.wanted == found.required == found.optional == ()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import sys
+from contextlib import ExitStack
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import fnabi
-from fnabi import CallError, Device
+from fnabi import CallError, Device, MissingPackageError
 from support.callee import built, interop_library, tvm_ffi_folder
 
 np = pytest.importorskip("numpy")
@@ -153,6 +156,23 @@ def test_streams_that_are_set(framework: Any) -> None:
         ):
             pass
     with pytest.raises(CallError, match="of 0 or more"), fnabi.use_raw_stream(Device(2, -1), 1):
+        pass
+
+
+def test_the_stream_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no GPU is, with what torch returns where one is."""
+    torch = pytest.importorskip("torch")
+    now = SimpleNamespace(device=torch.device("cuda", 1), cuda_stream=7)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: now)
+    entered = []
+    with fnabi.use_torch_stream(ExitStack()) as nothing:
+        entered.append(fnabi.get_raw_stream(CUDA))
+    assert (nothing, entered, fnabi.get_raw_stream(CUDA)) == (None, [7], 0)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with (
+        pytest.raises(MissingPackageError, match="use_torch_stream: torch is not installed"),
+        fnabi.use_torch_stream(),
+    ):
         pass
 
 

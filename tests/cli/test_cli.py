@@ -822,6 +822,9 @@ def test_verify() -> None:
     notice = MODULES / "malformed" / "import_dup.vmfb"
     assert run("verify", CLASSIFIER) == Run(0, f"{CLASSIFIER}: ok\n", "")
     assert run("verify", "-", stdin=CLASSIFIER.read_bytes()) == Run(0, "-: ok\n", "")
+    done = run("verify", "--progress=json", "-", stdin=CLASSIFIER.read_bytes())
+    last = json.loads(done.err.splitlines()[-1])
+    assert (done.out, last["files"], last["bytes"]) == ("-: ok\n", 1, None)
     assert run("verify", notice) == Run(
         0,
         f"{notice}: notice: duplicate name at byte 1112 in imported_functions[1].full_name\n",

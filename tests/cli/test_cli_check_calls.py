@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fnabi.cli import main
+from support.command import run
 from support.paths import RELEASES
 
 pytest.importorskip("duckdb")
@@ -49,6 +50,12 @@ def test_the_calls_of_the_release_before(capsys: pytest.CaptureFixture[str]) -> 
     (only,) = found["found"]
     assert (only["model"], only["calls"]) == ("vision", 12)
     assert answer(capsys, f"--baseline={OLD}", OLD, CALLS, status=0)["calls"]["failing"] == 12
+
+
+def test_calls_on_standard_input() -> None:
+    done = run("check-calls", OLD, "-", stdin=Path(CALLS).read_bytes())
+    assert (done.status, done.err) == (1, "")
+    assert done.out == run("check-calls", OLD, CALLS).out
 
 
 def test_the_most_frequent_calls_are_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,6 +145,14 @@ def test_a_module_in_the_place_of_a_baseline(
     assert kept.read_bytes() == before
 
 
+def test_json_that_is_no_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "other.json"
+    path.write_text("{}")
+    assert main(["diff", str(path), NEW]) == 3
+    told = capsys.readouterr().err
+    assert told.endswith(", expected a .vmfb module, got text\n")
+
+
 @pytest.fixture(scope="module")
 def compared() -> list[FileComparison]:
     return list(compare_folders(RELEASES / "1.0", RELEASES / "2.0"))
@@ -203,13 +211,18 @@ def test_sarif(compared: list[FileComparison]) -> None:
 
 
 @pytest.mark.parametrize("format", ["text", "json", *report.FORMATS])
-def test_every_format_has_the_same_status(format: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_format_has_the_same_status(
+    format: str, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folders = [str(RELEASES / "1.0"), str(RELEASES / "2.0")]
     assert main(["diff", f"--style={format}", *folders]) == 1
     assert "rank" in capsys.readouterr().out
     assert main(["diff", f"--style={format}", OLD, NEW]) == 1
     assert "main" in capsys.readouterr().out
     assert main(["diff", f"--style={format}", OLD, OLD]) == 0
+    capsys.readouterr()
+    assert main(["check-abi", f"--style={format}", str(kept), NEW]) == 1
+    assert "main" in capsys.readouterr().out
 
 
 def test_the_hook_compares_what_has_a_baseline(

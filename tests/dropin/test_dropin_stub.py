@@ -145,6 +145,11 @@ def test_prefixes_that_are_wrong_are_reported(
     }
 
 
+def test_a_language_that_is_not_known() -> None:
+    with pytest.raises(ValueError, match=r"Unknown target 'zig'\. Known generators: python"):
+        import_module("fnabi.dropin.tvm_ffi.stub.generator").get_generator("zig")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -65,6 +65,15 @@ def test_libraries_are_found_in_folders(tmp_path: Any) -> None:
         ours.libinfo.find_windows_implib()
 
 
+def test_a_package_that_lacks_what_a_build_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ours.libinfo, "_package", lambda: tmp_path)
+    for find, what in (("cython_lib", "tvm cython"), ("cmake_path", "cmake")):
+        with pytest.raises(RuntimeError, match=f"Cannot find {what} path"):
+            getattr(ours.libinfo, f"find_{find}")()
+
+
 @dataclass
 class Inner:
     x: int

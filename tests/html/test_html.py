@@ -317,6 +317,20 @@ def test_types_as_data() -> None:
         ],
         [],
     ]
+    written = [values.type_text(each) for each in values.signature_value(Signature(types, ()))[0]]
+    assert written == [
+        "float32",
+        "float32[?x4]",
+        "float32[*]",
+        "ref<?>",
+        "ref<!x>",
+        "array<null>[2]",
+        "[float32, null]",
+        "(?,)",
+        "{k: float32}",
+        "list<float32>",
+        "n: float32",
+    ]
 
 
 def test_dims_that_are_equal_have_a_letter() -> None:
@@ -354,6 +368,7 @@ def test_schemas_as_data() -> None:
         [["schema", "ffi.Array", [["schema", "int", []], 3]]],
         ["schema", "None", []],
     ]
+    assert values.schema_text(values.schema_value(function)) == "(ffi.Array<int, 3>) -> None"
 
 
 # ---------------------------------------------------------------------------- comparison

@@ -281,7 +281,16 @@ def test_every_message_is_provoked() -> None:
         assert sum(message.startswith(each) for each in PROVOKED) >= 1, message
 
 
-@pytest.mark.parametrize("begin", PROVOKED)
+UNMEASURED = pytest.mark.unmeasured("its lines are of a copy of fnabi")
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        pytest.param(begin, marks=UNMEASURED if provoke is not_compiled else ())
+        for begin, provoke in PROVOKED.items()
+    ],
+)
 def test_a_message_is_as_it_is_printed(
     begin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,6 +116,7 @@ CASES: dict[str, tuple[dict[str, Any] | None, Fill, tuple[Any, ...], dict[str, A
     "a missing positional array": (ARRAYS, ints(3), (), {"a": 1, "b": 1}),
     "a missing keyword": (NAMED, ints(3), (-1,), {"a": 1}),
     "a missing keyword array": (ARRAYS, ints(3), (-1,), {"a": 1}),
+    "a keyword twice": (NAMED, ints(3), (-1, 1), {"a": 1, "b": 2}),
     "an unknown keyword": (NAMED, ints(3), (-1,), {"a": 1, "b": 2, "c": 3}),
     "a list": (LIST, ints(3), ([2, 3],), {}),
     "a list without reflection": (None, ints(3), ([2, 3],), {}),

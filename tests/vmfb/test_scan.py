@@ -612,6 +612,15 @@ def test_scan_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "fnabi: /nowhere: No such file or directory\n")
 
 
+def test_scan_as_json_is_ascii(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "größe.vmfb"
+    file.write_bytes((MODULES / "scalars.vmfb").read_bytes())
+    assert main(["scan", "--json", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert out.isascii()
+    assert {json.loads(line)["file"] for line in out.splitlines()} == {str(file)}
+
+
 def test_scan_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The lines are those of a .jsonl file, with the name of the schema."""
     files = [MODULES / "scalars.vmfb", MODULES / "abi_broken.vmfb"]

@@ -18,7 +18,7 @@ import pytest
 
 import fnabi
 from fnabi import load_module, vmfb
-from fnabi._base.secrets import hidden_urls, without_secrets
+from fnabi._base.secrets import HiddenOptions, hidden_urls, without_secrets
 from fnabi.cli import main
 from support.documents import ROOT
 from support.paths import DATA
@@ -88,6 +88,13 @@ def test_secrets_of_urls(kind: str) -> None:
     expected = SIGNED[kind][:5] + "://h/m.vmfb"
     for secret in ("hunter2", QUOTED):
         assert shown(SIGNED[kind].replace("SECRET", secret)) == expected
+
+
+def test_options_are_written_without_values() -> None:
+    options = HiddenOptions(key="SECRET", client_kwargs={"token": "SECRET"})
+    for written in (repr(options), str(options), f"{[options]}"):
+        assert written.strip("[]") == "{'key': ***, 'client_kwargs': ***}"
+    assert options == {"key": "SECRET", "client_kwargs": {"token": "SECRET"}}
 
 
 def test_secrets_of_a_url_in_a_path() -> None:

@@ -154,15 +154,13 @@ def _count_with_callees(
             known.setdefault(way.pop(), _UNKNOWN)
             continue
         callees = {each for each in _callees(program) if each not in known}
-        if way[-1] in open_ or not callees:
-            for callee in callees:  # in a circle
-                known[callee] = _UNKNOWN
+        if not callees:
             known[way[-1]] = _count(program, programs, known)
             way.pop()
         else:
             open_.add(way[-1])
             way += callees - open_
-            for callee in callees & open_:
+            for callee in callees & open_:  # in a circle
                 known[callee] = _UNKNOWN
 
 
