@@ -52,6 +52,56 @@ def test_all_functions_are_provided() -> None:
     assert names <= stand_in.names()
 
 
+COLUMNS = """
+import ctypes
+from fnabi._base import lane
+if sys.argv[1] == "theirs":
+    column = ctypes.CDLL(sys.argv[2]).TVMFFIGetTypeAttrColumn
+    column.restype = ctypes.c_void_p
+else:
+    column = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(
+        lane.stand_in_symbols()["TVMFFIGetTypeAttrColumn"])
+class Text(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_char_p), ("size", ctypes.c_size_t)]
+for name in sys.argv[3:]:
+    text = Text(name.encode(), len(name))
+    if column(ctypes.byref(text)): print(name)
+"""
+
+
+def test_the_columns_of_attributes_are_there_from_the_start() -> None:
+    """A library that reads one while it is loaded ends the process where it is missing."""
+    headers = (tvm_ffi_folder() / "include/tvm/ffi").rglob("*.h")
+    names = {name for each in headers for name in re.findall(r'"(__\w+__)"', each.read_text())}
+    runtime = str(tvm_ffi_folder() / "lib" / "libtvm_ffi.so")
+    told = [
+        run_apart("import sys\n" + COLUMNS, way, runtime, *sorted(names))
+        for way in ("theirs", "ours")
+    ]
+    assert told[0] == told[1]
+    assert "__ffi_enum__" in told[0]
+    assert len(names) > len(told[0].splitlines()) > 15
+
+
+LIBRARY_OF_A_WHEEL = """
+import fnabi
+lib = fnabi.load_module(sys.argv[1])
+print(sorted(lib.functions), lib.testing_dll_schema_id_int(3))
+for name in ("echo", "nop", "add_one", "object_use_count", "echo_object", "schema_id_list_int"):
+    try: answer = fnabi.get_global_func("testing." + name)(*([] if name == "echo" else [[3]]))
+    except Exception as problem: answer = type(problem).__name__ + ": " + str(problem)
+    print(name, answer)
+"""
+
+
+def test_a_library_that_registers_enums() -> None:
+    """And code that reads one argument more than it is given, `testing.echo`, finds None."""
+    path = str(tvm_ffi_folder() / "lib" / "libtvm_ffi_testing.so")
+    told = [run_apart(way + LIBRARY_OF_A_WHEEL, path) for way in (ABSENT, PRESENT)]
+    assert told[0] == told[1]
+    assert "echo None" in told[0].splitlines()
+
+
 @pytest.mark.parametrize("visibility", ["default", "hidden"])
 def test_types_and_their_functions(visibility: str) -> None:
     told = both(

@@ -99,6 +99,9 @@ class TestRegistry:
     def test_missing(self):
         with pytest.raises(fnabi.NotFoundError, match=r"no global function is named 'tests\.none'"):
             fnabi.get_global_func("tests.none")
+        fnabi.register_global_func("tests.nine", len)
+        with pytest.raises(fnabi.NotFoundError, match=r"; did you mean tests\.nine"):
+            fnabi.get_global_func("tests.none")
         with pytest.raises(LookupError, match=r"tests\.none"):
             fnabi.get_global_func("tests.none")
 

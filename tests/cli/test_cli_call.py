@@ -41,6 +41,24 @@ def test_a_library_that_a_wheel_brings() -> None:
     assert run("call", library, "testing_dll_schema_id_int", "3") == Run(0, "3\n", "")
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["testing.ech"], "is named testing.ech; did you mean testing.echo or testing.nop?"),
+        (["testing_dll_schema"], "did you mean testing_dll_schema_id_int?"),
+        (["zzz"], "expected testing_dll_schema_id_int, testing_dll_test_add_with_docstring;"),
+        (["zzz"], "; fnabi inspect --run lists those that it registers"),
+        ([], "FUNCTION is missing; fnabi inspect shows those of a library"),
+    ],
+)
+def test_names_that_a_library_may_know(words: list[str], told: str) -> None:
+    pytest.importorskip("tvm_ffi")
+    library = tvm_ffi_folder() / "lib" / "libtvm_ffi_testing.so"
+    done = run("call", library, *words)
+    assert done.status == (1 if words else 2)
+    assert told in done.err
+
+
 @pytest.mark.parametrize("word", ["-2.5e-3", "-1e3", "-1E+5", "-0.5", "-3", "-Infinity"])
 def test_a_negative_number_is_no_option(word: str) -> None:
     pytest.importorskip("tvm_ffi")

@@ -421,6 +421,8 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
     if (status == LANE_MADE) made[i / 64] |= (uint64_t)1 << i % 64;
   }
   lane_converting = outer;
+  /* Code that reads one argument more than it is given finds None there. */
+  if (count < FEW) values[count] = (fnabi_any){0};
   if (i == count)
     answer = lane_function_run(self, values, count, made, &seen);
   else

@@ -90,6 +90,40 @@ int lane_type_call_attribute(int32_t type_index, const fnabi_byte_array* name,
   return done(lane_table_add_attribute(type_index, name, value));
 }
 
+/* libtvm_ffi has these columns from its start, so that a library reads them
+ * while it is loaded, and ends the process where one is missing. */
+static const char* const runtime_columns[] = {"__any_equal__",
+                                              "__any_hash__",
+                                              "__data_from_json__",
+                                              "__data_to_json__",
+                                              "__ffi_compare__",
+                                              "__ffi_convert__",
+                                              "__ffi_enum__",
+                                              "__ffi_eq__",
+                                              "__ffi_hash__",
+                                              "__ffi_init__",
+                                              "__ffi_new__",
+                                              "__ffi_repr__",
+                                              "__ffi_shallow_copy__",
+                                              "__ffi_type_final__",
+                                              "__s_equal__",
+                                              "__s_hash__",
+                                              "__s_maybe_inplace_mutate__",
+                                              "__s_mutate__",
+                                              "__s_visit__"};
+
+static bool is_runtime_column(const fnabi_byte_array* name) {
+  for (size_t i = 0; i < sizeof runtime_columns / sizeof *runtime_columns; i++)
+    if (strlen(runtime_columns[i]) == name->size &&
+        memcmp(runtime_columns[i], name->data, name->size) == 0)
+      return true;
+  return false;
+}
+
 const fnabi_type_column* lane_type_call_column(const fnabi_byte_array* name) {
+  static const fnabi_any nothing = {0};
+  const fnabi_type_column* found = lane_table_column(name);
+  if (found != NULL || !is_runtime_column(name)) return found;
+  (void)lane_table_add_attribute(FNABI_INDEX_NONE, name, &nothing);
   return lane_table_column(name);
 }

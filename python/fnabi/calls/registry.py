@@ -35,6 +35,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from fnabi._base import lane
+from fnabi._base.text import did_you_mean
 from fnabi.calls import schema
 from fnabi.errors import ArgumentTypeError, FormatError, NotFoundError, RegisteredError
 
@@ -92,7 +93,8 @@ def get_global_func(name: str, allow_missing: bool = False) -> lane.Function | N
     """
     function = _get(_check(name, "get_global_func"))
     if function is None and not allow_missing:
-        raise NotFoundError(f"get_global_func: name: no global function is named {name!r}")
+        hint = did_you_mean(name, list_global_func_names())
+        raise NotFoundError(f"get_global_func: name: no global function is named {name!r}{hint}")
     return function
 
 

@@ -129,6 +129,8 @@ class Parser(argparse.ArgumentParser):
         if missing:
             message = f"{missing[1]} {'are' if ',' in missing[1] else 'is'} missing"
             message += self._swallowed(self._words, missing[1])
+            if missing[1] == "FUNCTION":
+                message += "; fnabi inspect shows those of a library"
         alone = re.fullmatch(r"argument (\S+): expected (one|at least one|\d+) arguments?", message)
         if alone:
             name = self._option_string_actions[alone[1].rpartition("/")[2]].metavar

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fnabi._base.lane import Function
+from fnabi._base.text import did_you_mean, known_names
 from fnabi._base.url import is_remote
 from fnabi.calls import library, registry
 from fnabi.calls._library_file import why_none
@@ -79,13 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     loaded = library.load_module(arguments.file)
     function = _find(loaded, arguments.function)
-    if function is None and not loaded.functions:
-        hint = "; fnabi inspect --run lists them" if loaded.file.registers_functions else ""
-        fault = f"no TVM-FFI function is named {one_line(arguments.function)}"
-        complain(where(arguments.file), f"{fault}; {why_none(loaded.file)}{hint}")
-        return 1
     if function is None:
-        return no_function(arguments, loaded.functions, "TVM-FFI function")
+        return _lacks(arguments, loaded)
     function.plain = True
     try:
         made = as_signature(args, function)
@@ -124,6 +120,19 @@ def _find(loaded: library.Library, name: str) -> Function | None:
     if name in loaded:
         return loaded[name]
     return registry.get_global_func(name, allow_missing=True)
+
+
+def _lacks(arguments: argparse.Namespace, loaded: library.Library) -> int:
+    """Complain of a function that the library neither exports nor registers."""
+    registers = loaded.file.registers_functions
+    registered = registry.list_global_func_names() if registers else []
+    if did_you_mean(arguments.function, registered) or (loaded.functions and not registers):
+        return no_function(arguments, [*loaded.functions, *registered], "TVM-FFI function")
+    fault = f"no TVM-FFI function is named {one_line(arguments.function)}"
+    why = known_names(arguments.function, loaded.functions) or f"; {why_none(loaded.file)}"
+    hint = "; fnabi inspect --run lists those that it registers" if registers else ""
+    complain(where(arguments.file), f"{fault}{why}{hint}")
+    return 1
 
 
 def _told_of_lists(given: Sequence[Any], made: Mapping[int, Any]) -> Iterator[str]:
