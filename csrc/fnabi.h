@@ -518,9 +518,10 @@ FNABI_API int64_t fnabi_vmfb_check(const char* data, size_t size, uint8_t* out,
 
 /* The files of the ZIP directory at the end of a module, which names its
  * FlatBuffer and its external read-only data. The message is
- *   [[name, offset, size]...]
- * where the offset is of the data in the file. A file that does not begin with
- * a ZIP header has none. Runtimes do not read the directory, so it may be
+ *   [[name, offset, size, checksum]...]
+ * where the offset is of the data in the file, and the checksum their CRC-32,
+ * which is not compared; nil if they are compressed. A file that does not begin
+ * with a ZIP header has none. Runtimes do not read the directory, so it may be
  * missing or damaged in a module that they load: fails with FNABI_MODULE_ZIP.
  * The FlatBuffer is not read. */
 FNABI_API int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
@@ -528,7 +529,7 @@ FNABI_API int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
 
 /* The ZIP directory of a module of which only the end is at hand: the bytes from
  * `origin` on. The message is
- *   [needed, [[name, header, size]...]]
+ *   [needed, [[name, header, size, checksum]...]]
  * where `header` is the offset of the file's local header, "PK\3\4", 22 bytes,
  * u16 size of a name and u16 size of extra fields; after those are the data. If
  * `needed` is below `origin`, there are no files: call again with the bytes from

@@ -18,9 +18,9 @@ static bool begins(const char* data, size_t size, const char* magic, size_t n) {
 
 /* The file ends with the entries of the directory and its end record:
  *
- *   entry:  "PK\1\2", 16 bytes, u32 packed size, u32 size, u16 name size,
- *           u16 extra size, u16 comment size, 8 bytes, u32 offset of the local
- *           header, name, extra fields, comment
+ *   entry:  "PK\1\2", 6 bytes, u16 method, 4 bytes, u32 checksum, u32 packed
+ *           size, u32 size, u16 name size, u16 extra size, u16 comment size, 8
+ *           bytes, u32 offset of the local header, name, extra fields, comment
  *   end64:  "PK\6\6", 20 bytes, 3 times u32, u64 count, u64 size, u64 offset
  *   locator: "PK\6\7", u32, u64 offset of end64, u32
  *   end:    "PK\5\6", 6 bytes, u16 count, u32 size, u32 offset, u16 size of
@@ -97,6 +97,8 @@ typedef struct entry {
   const char* name;
   size_t name_size;
   uint64_t packed, size, local; /* the last is the offset of the local header */
+  uint32_t checksum;
+  bool is_stored; /* and not compressed */
 } entry;
 
 /* Reads the numbers that an entry omits from its extra fields. */
@@ -126,6 +128,8 @@ static bool next_entry(const directory* d, uint64_t* at, entry* e,
   const char* head = d->data + (*at - d->origin);
   if (!inside(*at, ENTRY, d->end) || !begins(head, ENTRY, "PK\x01\x02", 4))
     return damaged(error, *at, "an entry");
+  e->is_stored = little(head + 10, 2) == 0;
+  e->checksum = (uint32_t)little(head + 16, 4);
   e->packed = little(head + 20, 4);
   e->size = little(head + 24, 4);
   e->name_size = (size_t)little(head + 28, 2);
@@ -138,6 +142,17 @@ static bool next_entry(const directory* d, uint64_t* at, entry* e,
   widen(e, e->name + e->name_size, extra);
   *at += ENTRY + e->name_size + extra + comment;
   return true;
+}
+
+static void pack_file(fnabi_writer* w, const entry* e, uint64_t at) {
+  fnabi_pack_array(w, 4);
+  fnabi_pack_text(w, e->name, e->name_size);
+  fnabi_pack_uint(w, at);
+  fnabi_pack_uint(w, e->packed);
+  if (e->is_stored)
+    fnabi_pack_uint(w, e->checksum);
+  else
+    fnabi_pack_nil(w);
 }
 
 int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
@@ -162,10 +177,7 @@ int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
         damaged(error, start + 20, "data before the directory");
         return -1;
       }
-      fnabi_pack_array(&w, 3);
-      fnabi_pack_text(&w, e.name, e.name_size);
-      fnabi_pack_uint(&w, from);
-      fnabi_pack_uint(&w, e.packed);
+      pack_file(&w, &e, from);
     }
   }
   fnabi_pack_close(&w, list, count);
@@ -184,10 +196,7 @@ int64_t fnabi_vmfb_directory(const char* data, size_t size, uint64_t origin,
   for (uint64_t at = d.begin; d.needed >= origin && at != d.end; count++) {
     entry e;
     if (!next_entry(&d, &at, &e, error)) return -1;
-    fnabi_pack_array(&w, 3);
-    fnabi_pack_text(&w, e.name, e.name_size);
-    fnabi_pack_uint(&w, e.local);
-    fnabi_pack_uint(&w, e.packed);
+    pack_file(&w, &e, e.local);
   }
   fnabi_pack_close(&w, list, count);
   return (int64_t)w.size;

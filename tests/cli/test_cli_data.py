@@ -406,7 +406,8 @@ def test_the_first_errors_are_shown(
         for row in range(11, 16)
     ]
     assert told[-1] == (
-        f"fnabi: 20 of 30 {noun}s have errors; {tmp_path / 'o.jsonl'} is written, with all rows"
+        f"fnabi: 20 of 30 {noun}s have errors, of which 5 are shown;"
+        f" {tmp_path / 'o.jsonl'} is written, with all rows"
     )
 
 
@@ -496,6 +497,31 @@ def test_a_table_without_a_column_named(
     assert main(argv) == (content[:2] != GOOD[:2])
     hint = f"fnabi: {tmp_path / name} looks like a table: --column=NAME decodes a column of it"
     assert capsys.readouterr().err.splitlines().count(hint) == is_table
+
+
+@pytest.mark.parametrize(
+    ("abi", "text", "meant"),
+    [
+        ("raw", '{"a":[["ndarray","f32",1,4]],"r":[]}', "iree.abi"),
+        ("raw", "I12!S9!k0_0k1_1R3!_0", "sip"),
+        ("sip", GOOD, "raw"),
+        ("iree.abi", "0v_v", "cconv"),
+        ("raw", '{"a":1}', None),
+        ("sip", "", None),
+    ],
+)
+def test_texts_of_another_abi(
+    abi: str, text: str, meant: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["decode", f"--abi={abi}", text]) == 1
+    told = capsys.readouterr().err
+    assert (f"(--abi={meant} reads it)" in told) is (meant is not None)
+    (tmp_path / "in.txt").write_text(f"{text}\n")
+    argv = ["decode", f"--abi={abi}", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.jsonl")]
+    assert main(argv) == 1
+    told = capsys.readouterr().err
+    assert (f"has signatures of another ABI: --abi={meant} decodes them" in told) is bool(meant)
+    assert ("looks like a table" in told) is (text == '{"a":1}')
 
 
 def test_json_that_is_a_signature(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import struct
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -45,7 +46,7 @@ def archive(*names: bytes, data: bytes = b"12345678" * 8) -> bytes:
         wide = struct.pack("<2H3Q", 1, 24, len(content), len(content), start)
         entries += struct.pack(
             "<4s6H3I5H2I",
-            *(b"PK\1\2", 45, 45, 0, 0, 0, 0, 0, 2**32 - 1, 2**32 - 1),
+            *(b"PK\1\2", 45, 45, 0, 0, 0, 0, crc32(content), 2**32 - 1, 2**32 - 1),
             *(len(name), len(wide), 0, 0, 0, 0, 2**32 - 1),
         )
         entries += name + wide
@@ -90,6 +91,63 @@ def test_a_cut_zip_directory_costs_the_names_alone(cut: int) -> None:
     assert finding.path == "zip_directory"
 
 
+def test_a_changed_byte_differs_from_its_checksum() -> None:
+    """Wherever it is in a file of the directory; the compiler's own checksums are the reference."""
+    paths = [*NEEDS.glob("*.vmfb"), *MODULES.glob("*.vmfb")]
+    compared = 0
+    for path in paths:
+        data = bytearray(path.read_bytes())
+        try:
+            opened = vmfb.from_buffer(data)
+        except FormatError:  # of an old schema
+            continue
+        assert not [each for each in opened.check() if each.code == "checksum"], path
+        for index, file in enumerate(opened._files()):
+            for at in (file.offset + file.size - 1, file.offset + file.size // 2):
+                data[at] ^= 0x10
+                try:
+                    found = [
+                        each for each in vmfb.from_buffer(data).check() if each.code == "checksum"
+                    ]
+                except FormatError:  # the structure is damaged
+                    continue
+                finally:
+                    data[at] ^= 0x10
+                ((offset, where, severity),) = [(e.offset, e.path, e.severity) for e in found]
+                assert (offset, where, severity) == (
+                    file.offset,
+                    f"zip_directory[{index}]",
+                    "error",
+                )
+                compared += 1
+    assert compared > 50
+
+
+def test_a_remote_module_is_compared_up_to_the_end_of_its_flatbuffer() -> None:
+    fsspec = pytest.importorskip("fsspec")
+    data = bytearray(archive(b"a.so", data=bytes(1 << 20)))
+    module, inside = vmfb.from_buffer(data)._files()
+    for file, at in ((module, data.index(b"m\0", module.offset)), (inside, len(data) // 2)):
+        data[at] ^= 1
+        with fsspec.open("memory://checksum/m.vmfb", "wb") as out:
+            out.write(data)
+        data[at] ^= 1
+        opened = vmfb.open("memory://checksum/m.vmfb")
+        assert ("checksum" in {each.code for each in opened.check()}) is (file is module)
+
+
+def test_files_that_overlap_are_not_compared() -> None:
+    """They would be read as often as they are listed."""
+    data = archive(*[b"a.so"] * 3)
+    directory = data.index(b"PK\1\2")
+    entry = data[directory : data.index(b"PK\1\2", directory + 1)]
+    ends = struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 9, 9, len(entry) * 9, directory, 0)
+    changed = data[:100].replace(b"m\0", b"n\0") + data[100 : len(data)]
+    opened = vmfb.from_buffer(changed[:directory] + entry * 9 + ends)
+    assert len(opened._files()) == 9
+    assert not opened.check()
+
+
 def test_a_damaged_zip_directory_never_fails_a_module() -> None:
     data = bytearray(archive(b"a.so", b"b.so"))
     start = data.index(b"PK\1\2")
@@ -100,7 +158,7 @@ def test_a_damaged_zip_directory_never_fails_a_module() -> None:
             opened = vmfb.from_buffer(data)
             for segment in opened.rodata:
                 assert segment.name is None or isinstance(segment.name, str)
-            assert {finding.code for finding in opened.check()} <= {"module-zip"}
+            assert {finding.code for finding in opened.check()} <= {"module-zip", "checksum"}
             data[at] = kept
 
 

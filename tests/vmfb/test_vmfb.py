@@ -1889,7 +1889,8 @@ def test_calling_conventions_that_cannot_be_read() -> None:
 @pytest.mark.parametrize("name", [name for name, valid in MALFORMED.items() if valid])
 def test_damage_that_the_verifier_does_not_see(name: str) -> None:
     opened = vmfb.open(MODULES / "malformed" / f"{name}.vmfb")
-    findings = opened.check()
+    found = opened.check()
+    findings = [finding for finding in found if finding.code != "checksum"]
     paths = [finding.path for finding in findings]
     if name.startswith("crash_"):
         assert findings
@@ -1897,7 +1898,7 @@ def test_damage_that_the_verifier_does_not_see(name: str) -> None:
         assert any(path.startswith("rodata_segments[") for path in paths)
     if name == "import_dup":
         assert [finding.severity for finding in findings] == ["notice"]
-    for finding in findings:
+    for finding in found:
         assert finding.offset is None or 0 <= finding.offset <= opened.layout.file_size
         assert "\n" not in str(finding)
 

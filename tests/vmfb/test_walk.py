@@ -180,7 +180,7 @@ def test_folders_that_cannot_be_listed(odd: Path, monkeypatch: pytest.MonkeyPatc
     assert changes["sub/x.vmfb"].problem == f"{odd}/sub: Permission denied"
     assert changes["m.vmfb"].verdict == "added"
     assert {each.file: each.verdict for each in compare_folders(other, odd)}["sub/x.vmfb"] == (
-        "incompatible"
+        "removed"
     )
 
 

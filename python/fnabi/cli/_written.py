@@ -45,6 +45,7 @@ def write_output(
     noun: str,
     most: Limit | None = None,
     parts: Parts | None = None,
+    shown: int | None = None,
 ) -> int:
     """Write batches of rows to the output, and return the exit status.
 
@@ -56,6 +57,7 @@ def write_output(
         most: How many rows may have errors: with more, nothing is written and the status is 1.
             Without it everything is written, and the status is 1 if a row has an error.
         parts: The parts of the output that are there already, or None if it is not made in parts.
+        shown: How many errors were shown at most, or None for all.
 
     """
     kept = 0 if parts is None else parts.last.rows
@@ -97,7 +99,9 @@ def write_output(
     fails = bad > 0 and most is None
     if bad:
         written = f"; {arguments.output} is written, with all rows" if fails else ""
-        complain("", f"{_told(bad, rows, noun)}{written}")
+        some = shown is not None and shown < bad and not kept
+        first = f", of which {shown} are shown" if some else ""
+        complain("", f"{_told(bad, rows, noun)}{first}{written}")
     return 1 if fails else 0
 
 

@@ -451,7 +451,9 @@ class Module:
 
         Errors are ordinals and indexes outside their tables, ranges outside the file or the
         bytecode, tables of functions that differ in length, empty names, negative sizes, whatever
-        a lenient opening has ignored, and malformed calling conventions and signatures. Notices
+        a lenient opening has ignored, malformed calling conventions and signatures, and bytes that
+        differ from their checksum in the ZIP directory, of a remote file those up to the end of its
+        FlatBuffer. Notices
         are bits and kinds that the schema lacks, duplicate names among the imports or the exports,
         a damaged ZIP directory, and contradictory types in the text of an export and its
         bytecode. The findings of `bytecode.verify` come last. The time is linear in the size of
@@ -465,8 +467,11 @@ class Module:
         """
         found = self._check()
         findings = list(found)
+        from fnabi.vmfb._check import check_checksums, check_exports
+
         try:
-            self._files()
+            data = memoryview(_buffer(self._source()))
+            findings += check_checksums(self._files(), data, self.layout.file_size)
         except FormatError as problem:  # runtimes do not read the directory
             if problem.code != core.code_name(lib.FNABI_MODULE_ZIP):
                 raise
@@ -478,7 +483,6 @@ class Module:
             if problem.code != core.code_name(lib.FNABI_MODULE_ORDINAL):
                 raise
             exports = Exports()  # the findings include this error
-        from fnabi.vmfb._check import check_exports
         from fnabi.vmfb._instructions import findings as check_bytecode
 
         findings += check_exports(exports.values())

@@ -1,13 +1,46 @@
-"""Check the exports of a VM bytecode module for malformed and contradictory texts."""
+"""Check a module for changed bytes, and its exports for malformed and contradictory texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from zlib import crc32
 
 from fnabi._base import core
 from fnabi.errors import FormatError
 from fnabi.vmfb._export import Export
 from fnabi.vmfb._records import Finding
+from fnabi.vmfb.rodata import File
+
+_PIECE = 1 << 24
+"""The bytes between two moments at which an interrupt is noticed."""
+
+
+def check_checksums(files: Sequence[File], data: memoryview, size: int) -> Iterator[Finding]:
+    """Yield the findings about files of the ZIP directory that differ from their checksums.
+
+    Nothing is compared where files overlap so that they would be read more than once.
+
+    Args:
+        files: The files.
+        data: The bytes of the module, or the first of them; files that go on after are left out.
+        size: The size of the module in bytes.
+
+    """
+    if sum(each.size for each in files) > size:
+        return
+    for index, file in enumerate(files):
+        end = file.offset + file.size
+        if file.checksum is None or end > len(data):
+            continue
+        found = 0
+        for at in range(file.offset, end, _PIECE):
+            found = crc32(data[at : min(at + _PIECE, end)], found)
+        if found != file.checksum:
+            text = (
+                f"the bytes differ from those that were written: their CRC-32 is {found:08x}, the"
+                f" ZIP directory has {file.checksum:08x}"
+            )
+            yield Finding("checksum", file.offset, f"zip_directory[{index}]", text, "error")
 
 
 def check_exports(exports: Iterable[Export]) -> Iterator[Finding]:

@@ -59,17 +59,27 @@ class Content(Record, frozen=True):
 
 
 class File(Record, frozen=True):
-    """A file in the ZIP directory; `offset` and `size` are of its data, in bytes."""
+    """A file in the ZIP directory.
+
+    Attributes:
+        name: Its name.
+        offset: The offset of its data in the module, in bytes.
+        size: The size of its data in bytes.
+        checksum: Their CRC-32 as the directory has it, or None if they are compressed.
+
+    """
 
     name: str
     offset: int
     size: int
+    checksum: int | None
 
 
 class _Entry(Record, frozen=True):
     name: str
     header: int
     size: int
+    checksum: int | None
 
 
 class _Directory(Record, frozen=True):
@@ -118,7 +128,7 @@ def remote_files(file: RemoteFile) -> tuple[File, ...]:
         offset = entry.header + _LOCAL.size + name + extra
         if magic != b"PK\3\4" or offset + entry.size > found.needed:
             raise _damaged(entry.header, index)
-        files.append(File(entry.name, offset, entry.size))
+        files.append(File(entry.name, offset, entry.size, entry.checksum))
     return tuple(files)
 
 

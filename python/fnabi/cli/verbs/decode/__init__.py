@@ -5,36 +5,28 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
 
-from fnabi.abi import cconv, declaration, iree_abi, raw, sip
-from fnabi.abi.signature import Component, ComponentType, SignatureParser
+from fnabi.abi.signature import Component, ComponentType
 from fnabi.cli._arguments import size
 from fnabi.cli._output import Limit, add_output, add_progress, check_output, refuse_progress
 from fnabi.cli._screen import Screen, complain, one_line, signature
 from fnabi.cli._values import error_json, json_value
+from fnabi.cli.verbs.decode._abis import PARSERS, parse
 from fnabi.errors import FormatError
 
 _DECODE_SCHEMA = "fnabi.decode/1"
-_PARSERS: dict[str, Callable[[bytes], Any]] = {
-    "raw": raw.parse,
-    "sip": sip.parse,
-    "cconv": cconv.parse,
-    "iree.abi": iree_abi.parse,
-    "declaration": declaration.parse,
-    "tokens": lambda data: list(SignatureParser(data)),
-}
 
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--abi",
         type=_abi,
-        choices=list(_PARSERS),
+        choices=list(PARSERS),
         default="raw",
-        help=f"the format of the signatures: {', '.join(_PARSERS)} (default: raw)",
+        help=f"the format of the signatures: {', '.join(PARSERS)} (default: raw)",
     )
     verb.add_argument(
         "texts",
@@ -88,11 +80,11 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 
 def _abi(text: str) -> str:
     """Return an ABI as it is listed here, for any of its spellings."""
-    if text in _PARSERS:
+    if text in PARSERS:
         return text
     from fnabi.many.columns._part import abi_name  # slow, as what follows is
 
-    return next((each for each in _PARSERS if abi_name(each) == abi_name(text)), text)
+    return next((each for each in PARSERS if abi_name(each) == abi_name(text)), text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -118,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_output(arguments)
         from fnabi.cli.verbs.decode._table import write_decoded
 
-        return write_decoded(arguments, _PARSERS[arguments.abi])
+        return write_decoded(arguments)
     _refuse_without_output(arguments)
     return _show(arguments, _lines(arguments))
 
@@ -138,7 +130,7 @@ def _show(arguments: argparse.Namespace, lines: Iterable[tuple[int | None, bytes
     screen = Screen()
     for number, line in lines:
         try:
-            value = _PARSERS[arguments.abi](line)
+            value = parse(line, arguments.abi)
         except FormatError as problem:
             status = 1
             if line or number is None:

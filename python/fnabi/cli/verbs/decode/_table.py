@@ -6,8 +6,8 @@ import argparse
 import errno
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from io import BufferedReader
@@ -20,6 +20,7 @@ from fnabi._base.version import VERSION
 from fnabi.cli._output import output_format, wanted_progress
 from fnabi.cli._screen import complain, counted, where
 from fnabi.cli._written import Rows, write_output
+from fnabi.cli.verbs.decode._abis import meant_abi, parse
 from fnabi.cli.verbs.decode._inputs import Inputs
 from fnabi.errors import CallError, FormatError, NotFoundError
 from fnabi.many import arrow
@@ -42,14 +43,8 @@ _OPTIONS = ("column", "prefix", "into", "raw_csv")
 """The options that the content of the output depends on, besides ABI and format."""
 
 
-def write_decoded(arguments: argparse.Namespace, parse: Callable[[bytes], Any]) -> int:
-    """Write a table to ``--output``, and return the exit status.
-
-    Args:
-        arguments: The arguments of the verb.
-        parse: The parser of one text, whose error is shown.
-
-    """
+def write_decoded(arguments: argparse.Namespace) -> int:
+    """Write a table to ``--output``, and return the exit status."""
     abi: Any = abi_name(arguments.abi)
     if abi == "tokens":
         arguments.usage("--output does not support --abi tokens")
@@ -59,7 +54,7 @@ def write_decoded(arguments: argparse.Namespace, parse: Callable[[bytes], Any]) 
         parts = stack.enter_context(Parts(arguments.output)) if arguments.resume else None
         work: _Work = _OfLines(arguments, inputs, abi)
         if arguments.column is not None:
-            work = _OfTables(arguments, inputs, abi, parse)
+            work = _OfTables(arguments, inputs, abi)
         stack.enter_context(work)
         schema, place = work.schema(), Place()
         if parts is not None:
@@ -81,7 +76,8 @@ def write_decoded(arguments: argparse.Namespace, parse: Callable[[bytes], Any]) 
         )
         inputs.advance = stack.enter_context(progress)
         batches = work.batches()
-        return write_output(arguments, schema, batches, work.noun, arguments.max_errors, parts)
+        most = arguments.max_errors
+        return write_output(arguments, schema, batches, work.noun, most, parts, _SHOWN)
 
 
 def _made(arguments: argparse.Namespace, abi: str) -> dict[str, Any]:
@@ -205,7 +201,7 @@ class _OfLines(_Work):
             kind = kind_of(file)
             if kind != "text":
                 self._arguments.usage(f"--column is missing: {source.name} is a table ({kind})")
-            self._is_table = _is_table(source.name, file.peek(1), self._abi)
+            self._meant = _meant(source.name, file.peek(1), self._arguments.abi)
             if place.unit:
                 skip(file, 0, place.unit)
             yield file
@@ -225,24 +221,23 @@ class _OfLines(_Work):
                     columns[error.row]
                 except FormatError as problem:
                     self._tell(place, error.row, problem)
-            if bad and self._is_table:
-                self._is_table = False  # said once
-                name = self._inputs.files[place.input].path
-                complain("", f"{name} looks like a table: --column=NAME decodes a column of it")
+            if bad and self._meant:
+                complain("", f"{self._inputs.files[place.input].path} {self._meant}")
+                self._meant = ""  # said once
             rows = place.rows + len(columns)
             place = Place(place.input, rows, end, rows)
             yield Rows(columns, len(columns), bad, place)
 
 
-def _is_table(name: str, start: bytes, abi: str) -> bool:
-    """Return whether a text is a table by its name, or by its start, lines of JSON."""
-    if start.startswith(b"{") and abi != "iree_abi":  # whose signatures are JSON
-        return True
-    try:
-        format_of(name)
-    except ValueError:
-        return False
-    return True
+def _meant(name: str, start: bytes, abi: str) -> str:
+    """Return what a text that is no signatures of the ABI is instead, by its name or its start."""
+    meant = meant_abi(start.partition(b"\n")[0].removesuffix(b"\r"))
+    if meant not in (None, abi):
+        return f"has signatures of another ABI: --abi={meant} decodes them"
+    is_table = start.startswith(b"{") and abi != "iree.abi"  # whose signatures are JSON
+    with suppress(ValueError):
+        is_table = bool(format_of(name)) or is_table
+    return "looks like a table: --column=NAME decodes a column of it" if is_table else ""
 
 
 class _Opened(NamedTuple):
@@ -258,15 +253,8 @@ class _OfTables(_Work):
 
     noun = "row"
 
-    def __init__(
-        self,
-        arguments: argparse.Namespace,
-        inputs: Inputs,
-        abi: Any,
-        parse: Callable[[bytes], Any],
-    ) -> None:
+    def __init__(self, arguments: argparse.Namespace, inputs: Inputs, abi: Any) -> None:
         super().__init__(arguments, inputs, abi)
-        self._parse = parse
         # a dictionary would have to be that of all batches
         plain = output_format(arguments) in (".arrow", ".csv")
         self._decode = _Decode(arguments, abi, plain=plain)
@@ -336,7 +324,7 @@ class _OfTables(_Work):
             for row in compute.indices_nonzero(is_bad)[:left].to_pylist() if bad and left else ():
                 text = texts[row].as_py()
                 try:
-                    self._parse(text.encode() if isinstance(text, str) else text)
+                    parse(text.encode() if isinstance(text, str) else text, self._arguments.abi)
                 except FormatError as problem:
                     self._tell(place, row, problem)
             rows = place.rows + batch.num_rows
