@@ -36,10 +36,7 @@ def check_checksums(files: Sequence[File], data: memoryview, size: int) -> Itera
         for at in range(file.offset, end, _PIECE):
             found = crc32(data[at : min(at + _PIECE, end)], found)
         if found != file.checksum:
-            text = (
-                f"the bytes differ from those that were written: their CRC-32 is {found:08x}, the"
-                f" ZIP directory has {file.checksum:08x}"
-            )
+            text = f"changed bytes: checksum {found:08x}, expected {file.checksum:08x}"
             yield Finding("checksum", file.offset, f"zip_directory[{index}]", text, "error")
 
 
