@@ -42,7 +42,7 @@ static void check_content(const uint8_t* bytes, size_t size) {
  * directory. */
 static int64_t count_files(const uint8_t* bytes, size_t size) {
   size_t written, count, fields;
-  int64_t offset, length;
+  int64_t offset, length, checksum;
   fnabi_error error;
   call c = {files, bytes, size, 0, 0};
   uint8_t* message = output_of(&c, &written, &error);
@@ -54,11 +54,14 @@ static int64_t count_files(const uint8_t* bytes, size_t size) {
   fnabi_reader r = {message, written, 0};
   CHECK(fnabi_unpack_array(&r, &count));
   for (size_t i = 0; i < count; i++) {
-    CHECK(fnabi_unpack_array(&r, &fields) && fields == 3);
+    CHECK(fnabi_unpack_array(&r, &fields) && fields == 4);
     CHECK(fnabi_unpack_skip(&r) && fnabi_unpack_int(&r, &offset));
     CHECK(fnabi_unpack_int(&r, &length) && offset >= 0 && length >= 0);
     CHECK((uint64_t)offset <= size &&
           (uint64_t)length <= size - (size_t)offset);
+    if (fnabi_unpack_nil(&r)) continue;
+    CHECK(fnabi_unpack_int(&r, &checksum));
+    CHECK(checksum >= 0 && checksum <= UINT32_MAX);
   }
   CHECK(r.at == written);
   release(message);

@@ -54,7 +54,8 @@ static size_t archive(char* out) {
       "PK\x03\x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04\0\0\0\x04\0\0\0\x01\0\0\0a"
       "\x01\x02\x03\x04";
   static const char entry[] =
-      "PK\x01\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04\0\0\0\x04\0\0\0\x01\0\0\0"
+      "PK\x01\x02\0\0\0\0\0\0\0\0\0\0\0\0\x0D\x0C\x0B\x0A\x04\0\0\0\x04\0\0\0"
+      "\x01\0\0\0"
       "\0\0\0\0\0\0\0\0\0\0\0\0\0\0a";
   static const char end[] =
       "PK\x05\x06\0\0\0\0\x01\0\x01\0\x2F\0\0\0\x23\0\0\0\0\0";
@@ -69,8 +70,12 @@ static void check_archive(void) {
   size_t size = archive(bytes);
   char* data = exact(bytes, size);
   call c = {files, data, size, 0, 0};
-  check_answer(&c, TEXT("\xDD\0\0\0\x01\x93\xA1"
-                        "a\x1F\x04"));
+  check_answer(&c, TEXT("\xDD\0\0\0\x01\x94\xA1"
+                        "a\x1F\x04\xCE\x0A\x0B\x0C\x0D"));
+  data[0x23 + 10] = 8; /* compressed */
+  check_answer(&c, TEXT("\xDD\0\0\0\x01\x94\xA1"
+                        "a\x1F\x04\xC0"));
+  data[0x23 + 10] = 0;
   CHECK(read_end(data, size, 0) == 0x23);
   CHECK(read_end(data, size, 0x23) == 0x23);
   CHECK(read_end(data, size, 0x24) == 0x23);
