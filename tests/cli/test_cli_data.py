@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import os
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -522,6 +524,53 @@ def test_texts_of_another_abi(
     told = capsys.readouterr().err
     assert (f"has signatures of another ABI: --abi={meant} decodes them" in told) is bool(meant)
     assert ("looks like a table" in told) is (text == '{"a":1}')
+
+
+LINES = [GOOD, "", 'I1,"!', "I1!R1!", "oops\\xff"] * 30_000
+"""Several batches; the last of each five is not UTF-8 in the file."""
+
+
+@pytest.mark.parametrize("extension", ["jsonl", "csv", "parquet", "arrow"])
+@pytest.mark.parametrize("options", [[], ["--threads=2"], ["--resume"]])
+def test_texts_are_kept(extension: str, options: list[str], tmp_path: Path) -> None:
+    """All other columns, and their types, are those without the texts."""
+    data = "\r\n".join(LINES).encode().replace(b"\\xff", b"\xff")
+    (tmp_path / "in").write_bytes(data)
+    plain, kept = tmp_path / f"plain.{extension}", tmp_path / f"kept.{extension}"
+    argv = ["decode", "--max-errors=90%", str(tmp_path / "in"), "-o"]
+    assert main([*argv, str(plain)]) == 0
+    assert main([*argv, str(kept), "--text=sig", *options]) == 0
+    if extension in ("parquet", "arrow"):
+        tables = []
+        for path in (kept, plain):
+            is_ipc = extension == "arrow"
+            tables.append(pa.ipc.open_file(path).read_all() if is_ipc else pq.read_table(path))
+        assert tables[0].column("sig").to_pylist() == LINES
+        assert tables[0].drop(["sig"]).equals(tables[1])
+    elif extension == "csv":
+        rows, others = (list(csv.reader(StringIO(each.read_text()))) for each in (kept, plain))
+        assert [row[0] for row in rows] == ["sig", *LINES]
+        assert [row[1:] for row in rows] == others
+    else:
+        found = [json.loads(line) for line in kept.read_text().splitlines()]
+        assert [row.pop("sig") for row in found] == LINES
+        assert found == [json.loads(line) for line in plain.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--text=status"], "--text is status, which is a column of the output already"),
+        (["--text=x", "--column=y"], "--text is only allowed without --column"),
+    ],
+)
+def test_names_that_texts_cannot_have(
+    options: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").write_text(f"{GOOD}\n")
+    with pytest.raises(SystemExit, match="2"):
+        main(["decode", *options, str(tmp_path / "in"), "-o", str(tmp_path / "out.jsonl")])
+    assert told in capsys.readouterr().err
 
 
 def test_json_that_is_a_signature(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

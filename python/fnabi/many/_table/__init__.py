@@ -57,7 +57,7 @@ class TableFile:
         except ValueError as problem:
             raise ArgumentValueError(f"{function}: the output {path!r} has {problem}") from None
         if format != ".jsonl" or packed == ".zst":
-            _load_pyarrow(f"{function}: {format}{packed}")
+            load_pyarrow(f"{function}: {format}{packed}")
         self._parts = parts
         self._what = f"{function}: {format}"
         with ExitStack() as stack:
@@ -128,7 +128,8 @@ def _unwritable(what: str) -> Iterator[None]:
         raise ArgumentValueError(f"{what} cannot have this table: {text}") from None
 
 
-def _load_pyarrow(purpose: str) -> None:
+def load_pyarrow(purpose: str) -> None:
+    """Import pyarrow; the error where it is not installed names what needs it."""
     try:
         import_module("pyarrow")
     except ImportError:

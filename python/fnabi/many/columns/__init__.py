@@ -636,7 +636,7 @@ def decode_columns(
         return Columns(abi, collect(split_arrow(strings, threads), abi))
     if hasattr(strings, "read"):
         found = split_file(strings, threads, _LINES, min(max_line, sys.maxsize))
-        return Columns(abi, collect((shares for shares, _ in found), abi))
+        return Columns(abi, collect((shares for _, shares, _ in found), abi))
     if isinstance(strings, str):
         raise ArgumentTypeError(
             "decode_columns: strings: expected a list of texts, got str; put a single text"
@@ -750,7 +750,7 @@ def iter_columns(
     core.check_positive("iter_columns", "batch_bytes", batch_bytes)
     core.check_positive("iter_columns", "max_line", max_line)
     check_attribute("iter_columns: file", file, "readinto", "a file open in binary mode")
-    for shares, _ in split_file(file, threads, batch_bytes, min(max_line, sys.maxsize)):
+    for _, shares, _ in split_file(file, threads, batch_bytes, min(max_line, sys.maxsize)):
         yield Columns(abi, run(shares, abi))
 
 

@@ -235,8 +235,8 @@ def split_arrays(
 
 def split_file(
     file: IO[bytes], threads: int, size: int, most: int, at: int = 0
-) -> Iterator[tuple[list[Share], int]]:
-    """Yield the shares of whole lines, about `size` bytes for each thread at a time.
+) -> Iterator[tuple[memoryview, list[Share], int]]:
+    """Yield whole lines and their shares, about `size` bytes for each thread at a time.
 
     With them comes the offset at which they end, the start of the next line. The file is read from
     where it is, which is byte `at`.
@@ -256,7 +256,8 @@ def split_file(
         end = len(data) if whole else data.rfind(b"\n") + 1
         rest = data[end:]
         if end > 0:
-            yield _split_lines(data, end, threads, at, most), at + end
+            lines = memoryview(data)[:end]
+            yield lines, _split_lines(data, end, threads, at, most), at + end
         else:
             size *= 2  # so that a long line is not searched again and again
         at += end

@@ -47,6 +47,12 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         " JSON or CSV. The other columns are kept, and must be the same in all files",
     )
     verb.add_argument(
+        "--text",
+        metavar="NAME",
+        help="with --output, keep the text of each line in a column of this name, with \\xNN for"
+        " bytes that are no UTF-8",
+    )
+    verb.add_argument(
         "--prefix",
         metavar="TEXT",
         help="with --column, begin the names of the new columns with this text: for a table that"
@@ -107,6 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
         for option in ("prefix", "into"):
             if arguments.column is None and getattr(arguments, option) is not None:
                 arguments.usage(f"--{option} is only allowed with --column")
+        if arguments.text is not None and arguments.column is not None:
+            arguments.usage("--text is only allowed without --column, which keeps the texts")
         check_output(arguments)
         from fnabi.cli.verbs.decode._table import write_decoded
 
@@ -119,7 +127,7 @@ def _refuse_without_output(arguments: argparse.Namespace) -> None:
     if len(arguments.texts) > 1:
         arguments.usage("several TEXTs are only allowed with --output")
     refuse_progress(arguments, "--output")
-    for option in ("column", "prefix", "into", "max_errors", "format", "raw_csv", "resume"):
+    for option in ("column", "text", "prefix", "into", "max_errors", "format", "raw_csv", "resume"):
         if getattr(arguments, option) not in (None, False):
             arguments.usage(f"--{option.replace('_', '-')} is only allowed with --output")
 

@@ -26,6 +26,7 @@ from fnabi.errors import CallError, FormatError, NotFoundError
 from fnabi.many import arrow
 from fnabi.many._engine import is_text
 from fnabi.many._formats import format_of
+from fnabi.many._table import load_pyarrow
 from fnabi.many._table._parts import Parts, Place
 from fnabi.many._table._read import Source, Table, kind_of, open_table, skip, unpacked
 from fnabi.many._table._units import Units
@@ -39,7 +40,7 @@ _BATCH_BYTES = 1 << 22
 _SHOWN = 5
 """The number of rows whose errors are shown."""
 
-_OPTIONS = ("column", "prefix", "into", "raw_csv")
+_OPTIONS = ("column", "text", "prefix", "into", "raw_csv")
 """The options that the content of the output depends on, besides ABI and format."""
 
 
@@ -191,8 +192,17 @@ class _OfLines(_Work):
 
     noun = "line"
 
-    def schema(self) -> Columns:
-        return decode_columns([], self._abi)
+    def schema(self) -> Any:
+        columns = decode_columns([], self._abi)
+        name: str | None = self._arguments.text
+        if name is None:
+            return columns
+        load_pyarrow("fnabi decode: --text")
+        found = self._with_texts(b"", columns).schema
+        if found.names.count(name) > 1:
+            self._arguments.usage(f"--text is {name}, which is a column of the output already")
+        self.identity = found.serialize().to_pybytes().hex()
+        return found
 
     @contextmanager
     def _open(self, place: Place) -> Iterator[BufferedReader]:
@@ -213,7 +223,7 @@ class _OfLines(_Work):
         arguments = self._arguments
         most = min(arguments.max_line, sys.maxsize)
         found = split_file(self._opened, arguments.threads, _BATCH_BYTES, most, place.unit)
-        for shares, end in found:
+        for data, shares, end in found:
             columns = Columns(self._abi, run(shares, self._abi))
             bad = columns.bad
             for error in islice(columns.iter_errors() if bad else (), _SHOWN - self._shown):
@@ -226,7 +236,31 @@ class _OfLines(_Work):
                 self._meant = ""  # said once
             rows = place.rows + len(columns)
             place = Place(place.input, rows, end, rows)
-            yield Rows(columns, len(columns), bad, place)
+            decoded = columns if arguments.text is None else self._with_texts(data, columns)
+            yield Rows(decoded, len(columns), bad, place)
+
+    def _with_texts(self, data: bytes | memoryview, columns: Columns) -> Any:
+        r"""Return a `pyarrow.Table` of columns and, before them, the lines that they are made of.
+
+        Bytes that are no UTF-8 become ``\xNN``.
+        """
+        pyarrow = import_module("pyarrow")
+        lines = bytes(data).replace(b"\r\n", b"\n").split(b"\n")
+        if not lines[-1]:
+            lines.pop()  # what is after the last line
+        try:
+            texts = pyarrow.array(lines, pyarrow.binary()).cast(pyarrow.string())
+        except pyarrow.ArrowInvalid:
+            texts = [line.decode(errors="backslashreplace") for line in lines]
+        plain = _is_plain(self._arguments)
+        reader = pyarrow.RecordBatchReader.from_stream(columns.plain() if plain else columns)
+        field = pyarrow.field(self._arguments.text, pyarrow.string())
+        return reader.read_all().add_column(0, field, [texts])
+
+
+def _is_plain(arguments: argparse.Namespace) -> bool:
+    """Return whether the output has no dictionaries: each would have to be that of all batches."""
+    return output_format(arguments) in (".arrow", ".csv")
 
 
 def _meant(name: str, start: bytes, abi: str) -> str:
@@ -255,9 +289,7 @@ class _OfTables(_Work):
 
     def __init__(self, arguments: argparse.Namespace, inputs: Inputs, abi: Any) -> None:
         super().__init__(arguments, inputs, abi)
-        # a dictionary would have to be that of all batches
-        plain = output_format(arguments) in (".arrow", ".csv")
-        self._decode = _Decode(arguments, abi, plain=plain)
+        self._decode = _Decode(arguments, abi, plain=_is_plain(arguments))
         self._first: Any = None
 
     def schema(self) -> Any:
