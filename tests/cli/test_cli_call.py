@@ -225,6 +225,12 @@ def test_lists_with_a_type_of_ml_dtypes() -> None:
         ("ui8=[-1]", " (ui8): -1 does not fit in uint8"),
         ("f16=[1,1e9]", " (f16): 1000000000.0 does not fit in float16"),
         ("u8=[1]", ": unknown type u8; did you mean uint8?"),
+        ("u8[2]=0", ": unknown type u8[2]; did you mean uint8?"),
+        ("f33=[1]", ": unknown type f33; did you mean f16, f32 or f64?"),
+        (
+            "f32[99999999999999]=0",
+            " (f32[99999999999999]): 99,999,999,999,999 elements are too many for memory",
+        ),
     ],
 )
 def test_lists_that_their_type_does_not_take(text: str, problem: str) -> None:

@@ -664,6 +664,7 @@ def test_a_table_that_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["-o", "o.jsonl"], "--column is missing: "),
         (["--column=sig", "-o", "o.txt"], "--output has an unknown extension"),
         (["--column=sig", "-o", "o.gz"], "--output has an unknown extension"),
+        (["--column=sig", "-o", "o.json"], ".csv; did you mean .jsonl?"),
         (["--column=sig", "-o", "o.parquet.gz"], "--output has .parquet.gz, expected .gz only"),
         (["--column=sig", "--format=arrow", "-o", "o.zst"], "--output has .arrow.zst, expected"),
         (

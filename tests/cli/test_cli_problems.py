@@ -175,14 +175,15 @@ def test_a_source_is_told_how_to_compile_it(
     source = (ROOT / "examples/kernels.c").read_text()
     own = "int one(void) { return 1; }\n"
     target = f"{name.partition('.')[0]}.so"
-    for text, flags in ((own, []), (source, [f"-I{fnabi.get_include()}"])):
+    needed = [f"-I{fnabi.get_include()}", *(["-lm"] if compiler == "cc" else [])]
+    for text, flags in ((own, []), (source, needed)):
         Path(name).write_text(text)
-        command = [compiler, "-shared", "-fPIC", "-o", target, name, *flags]
+        command = [compiler, "-shared", "-fPIC", "-O2", "-o", target, name, *flags]
         fault = f"{language} source, not a library; compile it first: {shlex.join(command)}"
         with pytest.raises(fnabi.LibraryError) as raised:
             fnabi.load_module(name)
         assert str(raised.value) == f"{name}: {fault}"
-        for words in (("call", name, "norm"), ("inspect", name)):
+        for words in (("call", name, "norm"), ("inspect", name), ("stub", name)):
             assert run(*words) == (1, "", f"fnabi: {name}: {fault}\n")
     if compiler == "cc" and shutil.which("cc"):
         subprocess.run(command, check=True)

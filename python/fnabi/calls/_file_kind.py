@@ -62,9 +62,11 @@ def source_kind(path: str, data: bytes | mmap.mmap) -> str | None:
     if suffix != ".c" and suffix not in _C_PLUS_PLUS:
         return None
     language, compiler = ("C", "cc") if suffix == ".c" else ("C++", "c++")
-    command = [compiler, "-shared", "-fPIC", "-o", f"{stem}.so", path]
+    command = [compiler, "-shared", "-fPIC", "-O2", "-o", f"{stem}.so", path]
     if data.find(_HEADER) >= 0:
         from fnabi.calls.callee import get_include
 
         command.append(f"-I{get_include()}")
+    if suffix == ".c" and data.find(b"<math.h>") >= 0:
+        command.append("-lm")
     return f"{language} source, not a library; compile it first: {shlex.join(command)}"

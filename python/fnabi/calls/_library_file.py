@@ -303,6 +303,8 @@ def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
     try:
         if library_kind(data[:16]) is None and (source := source_kind(path, data)):
             raise LibraryError(source)
+        if data[8:12] == b"IREE" or data[30:39] == b"module.fb":  # after a ZIP header
+            raise LibraryError("a compiled module, not a library; fnabi.vmfb.open reads it")
         return _read(data)
     except (FormatError, LibraryError) as problem:
         problem.file = path

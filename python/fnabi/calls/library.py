@@ -258,7 +258,8 @@ class Library(lane.Lookup):
         return len(self.functions)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self.functions})
+        own = (each for each in super().__dir__() if each.startswith("__") or each[0] != "_")
+        return sorted({*own, *self.functions})
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.functions)

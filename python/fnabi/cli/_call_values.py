@@ -16,6 +16,7 @@ from fnabi.calls.schema import SEQUENCES, FunctionSchema, Schema, TypeSchema
 from fnabi.errors import FnabiError, FormatError
 from fnabi.many import pattern
 from fnabi.many.pattern import BufferOf, Dim, ScalarOf, ValuePattern
+from fnabi.many.pattern._types import unknown_dtypes
 
 
 class ArgumentError(Exception):
@@ -34,14 +35,15 @@ def parse_argument(index: int, text: str) -> Any:
     if text.startswith("@"):
         return load_array(text[1:], "fnabi call")
     typed = _TYPED.fullmatch(text)
-    type = typed and _buffer(typed[1])
+    type = typed and _buffer(index, typed[1])
     if typed and type:
         what = f"argument {index} ({typed[1]})"
         value = _parse_json(index, typed[2])
         if isinstance(value, str):
             raise ArgumentError(f"{what}: expected a number or lists of numbers as JSON after =")
         return _array(what, value, type)
-    meant = meant_dtype(typed[1].partition("[")[0]) if typed and typed[2][:1] == "[" else None
+    name, shape = (typed[1].partition("[")[::2]) if typed else ("", "")
+    meant = meant_dtype(name) if typed and (shape or typed[2][:1] == "[") else None
     if typed and meant:
         raise ArgumentError(f"argument {index}: unknown type {typed[1]}; did you mean {meant}?")
     return _parse_json(index, text)
@@ -77,12 +79,15 @@ def _as_schema(what: str, value: Any, schema: Schema | int) -> Any:
     return value
 
 
-def _buffer(text: str) -> tuple[DType, tuple[Dim, ...] | None] | None:
+def _buffer(index: int, text: str) -> tuple[DType, tuple[Dim, ...] | None] | None:
     """Return the dtype of a type, and its dims if it has them; None for what is no such type."""
     try:
-        (value,) = pattern.parse(f"{text} -> ()").inputs
+        found = pattern.parse(f"{text} -> ()")
+        (value,) = found.inputs
     except (FormatError, ValueError):  # of several values, or none
         return None
+    for name, meant in unknown_dtypes(found).items():
+        raise ArgumentError(f"argument {index}: unknown type {name}; did you mean {meant}?")
     type = value.type if isinstance(value, ValuePattern) else None
     if not isinstance(type, (BufferOf, ScalarOf)) or not isinstance(type.dtype, DType):
         return None
@@ -135,7 +140,10 @@ def _shaped(what: str, made: Any, dims: tuple[Dim, ...]) -> Any:
         return made
     size = math.prod(shape)
     if made.ndim == 0 and -1 not in shape:
-        return load_numpy("fnabi call").full(shape, made)
+        try:
+            return load_numpy("fnabi call").full(shape, made)
+        except (MemoryError, ValueError):
+            raise ArgumentError(f"{what}: {size:,} elements are too many for memory") from None
     if made.ndim == 1 and shape.count(-1) == 0 and made.size == size:
         return made.reshape(shape)
     got = "x".join(map(str, made.shape))

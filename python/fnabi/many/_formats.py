@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+from fnabi._base.text import did_you_mean
+
 FORMATS = (".parquet", ".arrow", ".jsonl", ".csv")
 """The extensions of file names."""
 
@@ -27,7 +31,8 @@ def format_of(path: str, format: str | None = None) -> tuple[str, str]:
     if format is None:
         format = next((each for each in FORMATS if name.endswith(each)), None)
     if format is None:
-        raise ValueError(f"an unknown extension, expected {', '.join(FORMATS)}")
+        hint = did_you_mean(os.path.splitext(name)[1], FORMATS)
+        raise ValueError(f"an unknown extension, expected {', '.join(FORMATS)}{hint}")
     if packed and format not in _TEXTS:
         raise ValueError(f"{format}{packed}, expected {packed} only after {' or '.join(_TEXTS)}")
     return format, packed

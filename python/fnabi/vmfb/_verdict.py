@@ -375,8 +375,10 @@ def parse_releases(function: str, text: str) -> list[str]:
         elif ".." in part:
             first, last = (_release(function, each) for each in part.split("..", 1))
             if first not in known or last not in known or known.index(first) > known.index(last):
+                back = f"{last}..{first}" if first in known and last in known else ""
+                hint = f"; did you mean {back}?" if back else ""
                 raise ArgumentValueError(
-                    f"{function}: expected FIRST..LAST, both measured releases, got {part!r}"
+                    f"{function}: expected FIRST..LAST, both measured releases, got {part!r}{hint}"
                 )
             found += known[known.index(first) : known.index(last) + 1]
         else:

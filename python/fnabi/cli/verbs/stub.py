@@ -8,12 +8,13 @@ import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 
-from fnabi._base.files import is_same_file, write_whole
+from fnabi._base.files import is_same_file, read_or_map, write_whole
 from fnabi._base.url import public
 from fnabi.calls import library
+from fnabi.calls._file_kind import source_kind
 from fnabi.cli._arguments import add_lenient, open_module, start_of, whole
 from fnabi.cli._ending import ended_by_signals
-from fnabi.cli._screen import complain, one_line
+from fnabi.cli._screen import complain, one_line, where
 from fnabi.vmfb.example import DIM
 
 _STUB_SCHEMA = "fnabi.stub/1"
@@ -91,6 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.usage(f"--language {_INTERFACE} is for {_ONLY_LIBRARIES}")
         if arguments.prefix is not None:
             arguments.usage(f"--global is for {_ONLY_LIBRARIES}")
+        if os.path.isfile(file) and (source := source_kind(file, read_or_map(file)[0])):
+            complain(where(file), source)
+            return 1
         with open_module(file, arguments.lenient) as module:
             generate = FORMATS[arguments.language]
             written = generate(module, file, output=output, only=only, dim=arguments.dim)

@@ -130,7 +130,8 @@ def _lacks(arguments: argparse.Namespace, loaded: library.Library) -> int:
         return no_function(arguments, [*loaded.functions, *registered], "TVM-FFI function")
     fault = f"no TVM-FFI function is named {one_line(arguments.function)}"
     why = known_names(arguments.function, loaded.functions) or f"; {why_none(loaded.file)}"
-    hint = "; fnabi inspect --run lists those that it registers" if registers else ""
+    which = "those that it registers" if loaded.functions else "them"
+    hint = f"; fnabi inspect --run lists {which}" if registers else ""
     complain(where(arguments.file), f"{fault}{why}{hint}")
     return 1
 
