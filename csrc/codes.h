@@ -242,8 +242,9 @@ FNABI_CODE(
     "today reads. Compile it again.")
 FNABI_CODE(
     FNABI_MODULE_ZIP, "module-zip", "damaged ZIP directory",
-    "The ZIP directory at the end of the file is damaged. The module itself "
-    "can be read; only the names of its data are lost.")
+    "The ZIP directory at the end of the file is damaged, or was cut off. The "
+    "module itself can be read; the names of its data are lost, and whether "
+    "bytes have changed cannot be told.")
 
 /* bytecode */
 /* a bytecode version other than 15.0, 16.0 and 17.0 */

@@ -828,7 +828,7 @@ def test_verify() -> None:
     assert run("verify", notice) == Run(
         1,
         f"{notice}: notice: duplicate name at byte 1112 in imported_functions[1].full_name\n"
-        f"{notice}: error: changed bytes: checksum d9abf4cb, expected afaf7504 at byte 64 in"
+        f"{notice}: error: changed bytes, expected checksum afaf7504, got d9abf4cb at byte 64 in"
         " zip_directory[0]\n",
         "",
     )
@@ -844,7 +844,7 @@ def test_verify_goes_on_after_bad_files(tmp_path: Path) -> None:
         f"{damaged}: error: file ends before the module does at byte 100\n"
         f"{broken}: error: ordinal outside its table at byte 368 in"
         " debug_database.functions[0].locations[13].location\n"
-        f"{broken}: error: changed bytes: checksum 8b3b3e97, expected afaf7504 at byte 64 in"
+        f"{broken}: error: changed bytes, expected checksum afaf7504, got 8b3b3e97 at byte 64 in"
         " zip_directory[0]\n"
         f"{__file__}: error: not an IREE module at byte 8, expected a .vmfb module, got text\n"
         f"{CLASSIFIER}: ok\n",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from fnabi.cli import main
+from support.apart import run_apart
 from support.paths import DATA, RELEASES, ROOT
 
 pytest.importorskip("duckdb")
@@ -358,3 +360,17 @@ def test_diff_of_catalogs(capsys: pytest.CaptureFixture[str]) -> None:
     *occurrences, more = rest.split("\n")[:4]
     assert [line.split(":")[0].strip() for line in occurrences] == ["0.vmfb", "0.vmfb", "1.vmfb"]
     assert more == "          and 5 more"
+
+
+def test_a_search_of_a_catalog_imports_little(tmp_path: Path) -> None:
+    """What takes longer to import than to search: NumPy, pyarrow, and the Python of duckdb."""
+    catalog = tmp_path / "models.duckdb"
+    assert main(["catalog", "update", str(catalog), str(ROOT / "examples")]) == 0
+    told = run_apart(
+        "import sys\nfrom fnabi.cli import main\n"
+        "main(['find', sys.argv[1], 'f32[?x6] -> *'])\n"
+        "print(sorted({'duckdb', 'numpy', 'pyarrow'} & {*sys.modules}))",
+        str(catalog),
+    )
+    assert "1 function in 1 file" in told
+    assert told.endswith("[]\n") or find_spec("_duckdb") is None

@@ -348,7 +348,7 @@ def test_no_function_of_python_is_named(here: Path, run, monkeypatch: pytest.Mon
         _, _, error = run(*argv)
         assert error.startswith(f"fnabi: {url} needs fsspec"), argv
     shutil.copytree(RELEASES / "1.0", "models")
-    monkeypatch.setattr("fnabi.many.catalog._database.find_spec", lambda name: None)
+    monkeypatch.setattr("fnabi.many.catalog._load.find_spec", lambda name: None)
     for argv in (
         ["find", "models"],
         ["catalog", "update", "c.duckdb", "models"],

@@ -8,6 +8,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import assume, given
@@ -34,7 +35,7 @@ from fnabi.types import (
 from fnabi.vmfb import Attributes
 from support.command import Run, run
 from support.flatbuffer import Numbers, String, Table, Vector, module
-from support.paths import DATA
+from support.paths import DATA, ROOT
 from support.strategies import iree_abi_signatures, raw_signatures, sip_signatures
 
 MODULES = DATA / "vmfb"
@@ -957,6 +958,33 @@ SWAPPED = (
 )
 
 
+def sealed(data: bytes) -> bytes:
+    """Return a module whose FlatBuffer was changed with the checksum that it has now."""
+    file = vmfb.from_buffer(data)._files()[0]
+    at = data.index(b"PK\1\2") + 16
+    checksum = crc32(data[file.offset : file.offset + file.size])
+    return data[:at] + checksum.to_bytes(4, "little") + data[at + 4 :]
+
+
+@pytest.mark.parametrize("at", [1000, 3000, 3200, 5078, 6000, 7000, 8000, None])
+def test_a_damaged_module_takes_the_place_of_none(at: int | None, tmp_path: Path) -> None:
+    """Even where a release loads it."""
+    whole, damaged = ROOT / "examples/classifier.vmfb", tmp_path / "damaged.vmfb"
+    data = bytearray(whole.read_bytes())
+    if at is None:
+        del data[-10:]
+    else:
+        data[at] ^= 1
+    damaged.write_bytes(data)
+    done = run("diff", whole, damaged)
+    assert (done.status, "breaking  damage added: " in done.out) == (1, True)
+    done = run("diff", damaged, whole)
+    assert (done.status, "notice    damage removed: " in done.out) == (0, True)
+    found = compare(vmfb.open(whole), vmfb.open(damaged))
+    (change,) = (each for each in found.changes if each.path == "damage")
+    assert change.new.code == ("checksum" if at else "module-zip")
+
+
 def test_swapped_names_wherever_changes_are_shown(tmp_path: Path) -> None:
     """A caller that passes both by position gets other numbers."""
     data = (MODULES / "decl_named.vmfb").read_bytes()
@@ -964,7 +992,7 @@ def test_swapped_names_wherever_changes_are_shown(tmp_path: Path) -> None:
     files = tmp_path / "old" / "m.vmfb", tmp_path / "new" / "m.vmfb"
     for file, text in zip(files, (LEFT_RIGHT, RIGHT_LEFT), strict=True):
         file.parent.mkdir()
-        file.write_bytes(data.replace(LEFT_RIGHT, text))
+        file.write_bytes(sealed(data.replace(LEFT_RIGHT, text)))
     folders = [file.parent for file in files]
     assert run("diff", *files) == Run(1, SWAPPED, "")
     found = json.loads(run("diff", "--json", *files).out)
@@ -988,7 +1016,7 @@ def test_swapped_names_wherever_changes_are_shown(tmp_path: Path) -> None:
     assert done.status == 1
     assert "breaking  inputs[*] moved: 1 function in 1 file\n" in done.out
     # A name that is new is no more than that.
-    files[1].write_bytes(data.replace(LEFT_RIGHT, LEFT_RIGHT.replace(b"%left", b"%lift")))
+    files[1].write_bytes(sealed(data.replace(LEFT_RIGHT, LEFT_RIGHT.replace(b"%left", b"%lift"))))
     done = run("diff", *files)
     assert (done.status, done.out.partition(":")[0]) == (0, "notice    blend")
 

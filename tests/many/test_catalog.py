@@ -17,6 +17,7 @@ from fnabi import CallError, CatalogError, FormatError, pattern, vmfb
 from fnabi.abi.raw import describe
 from fnabi.many.catalog import Updated, search_query
 from fnabi.many.catalog import _database as catalog_database
+from fnabi.many.catalog import _load as catalog_load
 from support import catalog_update
 from support.paths import DATA
 from support.pattern_match import differences
@@ -226,7 +227,7 @@ def test_a_fifo_is_no_catalog(tmp_path: Path) -> None:
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog_database, "find_spec", lambda name: None)
+    monkeypatch.setattr(catalog_load, "find_spec", lambda name: None)
     with pytest.raises(CallError, match=r"pip install duckdb pyarrow"):
         fnabi.Catalog(None).update(DATA)
 

@@ -159,7 +159,7 @@ def test_a_renamed_file(fleet: Path, clock: Clock) -> None:
             assert lines(catalog, "main", file=pattern, since="2026-10-02") == [moved]
         assert [each.verdict for each in catalog.diff("2026-10-01 04:00")] == [
             "added",
-            "incompatible",
+            "removed",
         ]
 
 
@@ -231,6 +231,7 @@ def test_a_catalog_in_memory(fleet: Path, clock: Clock) -> None:
         assert len(lines(catalog)) == 22
         assert {each.verdict for each in catalog.diff(NIGHT.replace(tzinfo=UTC))} == {
             "incompatible",
+            "removed",
             "compatible",
             "added",
         }

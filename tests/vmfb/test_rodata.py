@@ -87,7 +87,7 @@ def test_a_cut_zip_directory_costs_the_names_alone(cut: int) -> None:
     opened = vmfb.from_buffer(data)
     assert {segment.name for segment in opened.rodata} == {None}
     (finding,) = opened.check()
-    assert (finding.code, finding.severity) == ("module-zip", "notice")
+    assert (finding.code, finding.severity) == ("module-zip", "error")
     assert finding.path == "zip_directory"
 
 

@@ -21,8 +21,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from inspect import Parameter, Signature
-from typing import Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -30,6 +29,9 @@ from fnabi._base import core
 from fnabi._base.arguments import check_type
 from fnabi._fnabi import lib
 from fnabi.errors import FormatError, excerpt
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 __all__ = [
     "FunctionSchema",
@@ -451,6 +453,8 @@ def signature(schema: Schema | None, names: tuple[str, ...] | None = None) -> Si
         (x: float) -> int
 
     """
+    from inspect import Parameter, Signature  # slow, and only this needs it
+
     if schema is not None:
         check_type("schema.signature: schema", schema, FunctionSchema, TypeSchema)
     if not isinstance(schema, FunctionSchema):

@@ -93,6 +93,11 @@ Releases of the runtime
     reason is no difference. Releases that load both, and call functions of one of them wrongly, are
     *changed*: a notice, or breaking if they are named and it is the new one.
 
+Damage
+    Bytes of the new module that differ from the checksums that its compiler wrote, and a ZIP
+    directory that has been cut off, are breaking, whatever releases make of them, unless the old
+    module is damaged too.
+
 `compare_folders` compares all modules of two folders, file by file.
 """
 

@@ -14,7 +14,13 @@ from fnabi._base.arguments import check_type
 from fnabi.abi import cconv, sip
 from fnabi.compat._change import Change, ChangeKind, Severity, counted_changes, quoted
 from fnabi.compat._needs import export_differences, module_differences
-from fnabi.compat._runtime import Asked, Runtime, asked_releases, runtime_differences
+from fnabi.compat._runtime import (
+    Asked,
+    Runtime,
+    asked_releases,
+    damage_differences,
+    runtime_differences,
+)
 from fnabi.errors import ArgumentTypeError, FormatError, type_name
 from fnabi.types import (
     Buffer,
@@ -152,6 +158,7 @@ def compare_asked(old: Module, new: Module, asked: Asked) -> Comparison:
     changes = list(_modules(old, new))
     changes += (Change(*found) for found in module_differences(old, new))
     changes += (Change(*found) for found in runtime_differences(old, new, asked))
+    changes += (Change(*found) for found in damage_differences(old, new))
     old_counts, new_counts = (Counter(iter(module.exports)) for module in (old, new))
     for name in old_counts | new_counts:
         if name not in new_counts:

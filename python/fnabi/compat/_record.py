@@ -190,6 +190,9 @@ class RecordedModule(Module):
         except FormatError as problem:
             raise _damaged(problem) from problem
 
+    def _damage(self) -> None:
+        """Return None: a record does not have the bytes of the file."""
+
     def _message(self, read: Any, *arguments: object) -> bytes:
         return self._decode(read, message, *arguments)
 

@@ -102,6 +102,15 @@ def runtime_differences(old: Module, new: Module, asked: Asked) -> Iterator[Diff
         yield from _differences(answers, others, False)
 
 
+def damage_differences(old: Module, new: Module) -> Iterator[Difference]:
+    """Yield that bytes of one module are not those that its compiler wrote."""
+    before, after = (each._damage() if isinstance(each, Module) else None for each in (old, new))
+    if before is None and after is not None:
+        yield Difference("added", "breaking", "damage", None, after)
+    elif before is not None and after is None:
+        yield Difference("removed", "notice", "damage", before, None)
+
+
 def _position(release: str) -> int:
     return positions().get(release, len(positions()))
 

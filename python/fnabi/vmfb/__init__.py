@@ -27,7 +27,7 @@ from fnabi._base.files import MappedFile, Options, path_text, read_or_map
 from fnabi._base.progress import Wanted
 from fnabi._base.url import is_remote
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import ArgumentTypeError, FormatError
+from fnabi.errors import ArgumentTypeError, FormatError, contrast
 from fnabi.types import decoder
 from fnabi.vmfb import rodata
 from fnabi.vmfb._bytes import ModuleBytes, current, decode, message
@@ -453,9 +453,9 @@ class Module:
         bytecode, tables of functions that differ in length, empty names, negative sizes, whatever
         a lenient opening has ignored, malformed calling conventions and signatures, and bytes that
         differ from their checksum in the ZIP directory, of a remote file those up to the end of its
-        FlatBuffer. Notices
+        FlatBuffer, and a directory that is damaged, as in a file that was cut. Notices
         are bits and kinds that the schema lacks, duplicate names among the imports or the exports,
-        a damaged ZIP directory, and contradictory types in the text of an export and its
+        and contradictory types in the text of an export and its
         bytecode. The findings of `bytecode.verify` come last. The time is linear in the size of
         the module, except for sorting names.
 
@@ -467,22 +467,17 @@ class Module:
         """
         found = self._check()
         findings = list(found)
-        from fnabi.vmfb._check import check_checksums, check_exports
-
-        try:
-            data = memoryview(_buffer(self._source()))
-            findings += check_checksums(self._files(), data, self.layout.file_size)
-        except FormatError as problem:  # runtimes do not read the directory
-            if problem.code != core.code_name(lib.FNABI_MODULE_ZIP):
-                raise
-            place = problem.offset, "zip_directory"
-            findings.append(Finding(problem.code, *place, problem.reason, "notice"))
+        damage = self._damage()
+        if damage is not None:
+            text = damage.reason + contrast(damage.expected, damage.found)
+            findings.append(Finding(damage.code, damage.offset, damage.path, text, "error"))
         try:
             exports = self.exports
         except FormatError as problem:
             if problem.code != core.code_name(lib.FNABI_MODULE_ORDINAL):
                 raise
             exports = Exports()  # the findings include this error
+        from fnabi.vmfb._check import check_exports
         from fnabi.vmfb._instructions import findings as check_bytecode
 
         findings += check_exports(exports.values())
@@ -495,6 +490,24 @@ class Module:
         code = check_bytecode(self._source())
         findings += (each for each in code if (each.code, each.offset) not in reported)
         return tuple(findings)
+
+    def _damage(self) -> FormatError | None:
+        """Return how the bytes differ from what the compiler wrote, by the ZIP directory; or None.
+
+        Runtimes do not read the directory.
+        """
+        from fnabi.vmfb._check import compare_checksums
+
+        try:
+            data = memoryview(_buffer(self._source()))
+            compare_checksums(self._files(), data, self.layout.file_size)
+        except FormatError as problem:
+            if problem.code == core.code_name(lib.FNABI_MODULE_ZIP):
+                problem.path = "zip_directory"
+            elif problem.code != "checksum":
+                raise
+            return problem
+        return None
 
     def _check(self) -> tuple[Finding, ...]:
         """Return the findings of the core, to which a remote file ends with its FlatBuffer."""

@@ -15,8 +15,8 @@ _PIECE = 1 << 24
 """The bytes between two moments at which an interrupt is noticed."""
 
 
-def check_checksums(files: Sequence[File], data: memoryview, size: int) -> Iterator[Finding]:
-    """Yield the findings about files of the ZIP directory that differ from their checksums.
+def compare_checksums(files: Sequence[File], data: memoryview, size: int) -> None:
+    """Raise for the first file of the ZIP directory that differs from its checksum.
 
     Nothing is compared where files overlap so that they would be read more than once.
 
@@ -24,6 +24,9 @@ def check_checksums(files: Sequence[File], data: memoryview, size: int) -> Itera
         files: The files.
         data: The bytes of the module, or the first of them; files that go on after are left out.
         size: The size of the module in bytes.
+
+    Raises:
+        FormatError: Bytes have changed.
 
     """
     if sum(each.size for each in files) > size:
@@ -36,8 +39,14 @@ def check_checksums(files: Sequence[File], data: memoryview, size: int) -> Itera
         for at in range(file.offset, end, _PIECE):
             found = crc32(data[at : min(at + _PIECE, end)], found)
         if found != file.checksum:
-            text = f"changed bytes: checksum {found:08x}, expected {file.checksum:08x}"
-            yield Finding("checksum", file.offset, f"zip_directory[{index}]", text, "error")
+            raise FormatError(
+                "checksum",
+                file.offset,
+                f"zip_directory[{index}]",
+                reason="changed bytes",
+                expected=f"checksum {file.checksum:08x}",
+                found=f"{found:08x}",
+            )
 
 
 def check_exports(exports: Iterable[Export]) -> Iterator[Finding]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from fnabi._base.url import public
 from fnabi.cli._arguments import add_lenient, add_moment, refuse_swapped, whole
-from fnabi.cli._call_values import ArgumentError, load_array
 from fnabi.cli._catalogs import (
     has_modules,
     is_catalog,
@@ -85,6 +84,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     arrays = None
     if arguments.accepts is not None:
+        from fnabi.cli._call_values import ArgumentError, load_array  # slow
+
         try:
             arrays = [load_array(path, "fnabi find: --accepts") for path in arguments.accepts]
         except ArgumentError as problem:

@@ -48,6 +48,7 @@ from fnabi.many.catalog._checked import CheckedCall, CheckedCalls, UnreadCalls
 from fnabi.many.catalog._compare import compare_sides, sides_since
 from fnabi.many.catalog._database import Opened
 from fnabi.many.catalog._history import next_time, read_time
+from fnabi.many.catalog._load import load_duckdb
 from fnabi.many.catalog._log import Event, EventKind, Row, events, log_query
 from fnabi.many.catalog._plan import Limit, Unlisted, below
 from fnabi.many.catalog._search import Match, matches, pattern_of_arrays, search_query
@@ -438,6 +439,7 @@ class Catalog:
         if not isinstance(query, str):
             raise ArgumentTypeError(f"Catalog.sql: query: expected str, got {type_name(query)}")
         opened = self._open()
+        load_duckdb()  # which adds to the relations that are returned
         if allow_files:
             if self._unconfined is None:
                 self._unconfined = self._store.open_unconfined()

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fnabi._base.text import one_line
 from fnabi.errors import FormatError
+from fnabi.many.catalog._load import load_duckdb
 from fnabi.many.catalog._migrate import columns_of
 from fnabi.many.catalog._table import COLUMNS, VERSION
 from fnabi.many.pattern._sql import literal, quoted_name
@@ -63,7 +63,7 @@ def check(
         FormatError: when it is not a catalog, or of another version.
 
     """
-    duckdb = import_module("duckdb")
+    duckdb = load_duckdb(whole=False)
     _refuse(connection, path, database, _KINDS)
     with suppress(duckdb.CatalogException):
         _refuse(connection, path, database, _TRIGGERS)
@@ -111,7 +111,7 @@ def _columns(
     """Return the columns of a table, which have to store their values, with their types."""
     name = literal(f"{database}.main.{table}")
     query = f"SELECT * FROM system.main.pragma_table_info({name})"
-    duckdb = import_module("duckdb")
+    duckdb = load_duckdb(whole=False)
     try:
         rows = connection.execute(query).fetchall()
     except duckdb.CatalogException:

@@ -6,12 +6,11 @@ import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fnabi.errors import CatalogError, MissingPackageError
+from fnabi.errors import CatalogError
 from fnabi.many.catalog._check import damaged, no_catalog
+from fnabi.many.catalog._load import load_duckdb
 from fnabi.many.catalog._table import VERSION
 from fnabi.many.pattern._sql import literal
 
@@ -46,25 +45,16 @@ class Opened(NamedTuple):
         self.own.close()
 
 
-def load_duckdb() -> Any:
-    """Import duckdb, and check that pyarrow is there, which only updates import."""
-    for name in ("duckdb", "pyarrow"):
-        if find_spec(name) is None:
-            raise MissingPackageError(
-                f"Catalog: {name} is not installed (pip install duckdb pyarrow)"
-            )
-    return import_module("duckdb")
-
-
-def connect(spill: str = "") -> DuckDBPyConnection:
+def connect(spill: str = "", *, whole: bool = True) -> DuckDBPyConnection:
     """Return a connection to a database in memory.
 
     Args:
         spill: The folder for what does not fit into memory; without it, that is an error.
+        whole: See `load_duckdb`.
 
     """
     config = _CONFIG | {"temp_directory": spill}
-    duckdb = load_duckdb()
+    duckdb = load_duckdb(whole=whole)
     try:
         connection: DuckDBPyConnection = duckdb.connect(":memory:", config=config)
     except duckdb.OutOfMemoryException as problem:

@@ -43,12 +43,12 @@ from fnabi.many.catalog._database import (
     Opened,
     confine,
     connect,
-    load_duckdb,
     look_inside_last,
     open_scratch,
     problem_of,
     seal,
 )
+from fnabi.many.catalog._load import load_duckdb
 from fnabi.many.catalog._table import create
 from fnabi.many.pattern._sql import literal, quoted_name
 
@@ -242,7 +242,7 @@ class FileStore(_Place):
         check_regular(file)
         if not is_duckdb(file):  # DuckDB may import it as another format
             raise no_catalog(self.path)
-        own = connect()
+        own = connect(whole=False)
         try:
             with self.told():
                 confine(own, "allowed_paths", [f"{file}{end}" for end in _LOGS])
