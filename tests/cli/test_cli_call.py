@@ -46,12 +46,18 @@ def test_a_library_that_a_wheel_brings() -> None:
     [
         (["testing.ech"], "is named testing.ech; did you mean testing.echo or testing.nop?"),
         (["testing_dll_schema"], "did you mean testing_dll_schema_id_int?"),
-        (["zzz"], "expected testing_dll_schema_id_int, testing_dll_test_add_with_docstring;"),
-        (["zzz"], "; fnabi inspect --run lists those that it registers"),
+        (["zzz"], "expected testing_dll_schema_id_int, testing_dll_test_add_with_docstring ("),
+        (["zzz"], " (fnabi inspect --run lists those that it registers)"),
+        (["add_one"], "; did you mean testing.add_one?"),
+        (
+            ["testing.schema_id_arr_int", "[1,2"],
+            "argument 0 was passed as a text: it is no JSON",
+        ),
+        (["testing.add_one", "f32[2] = [1, 2]"], "argument 0 was passed as a text"),
         ([], "FUNCTION is missing; fnabi inspect shows those of a library"),
     ],
 )
-def test_names_that_a_library_may_know(words: list[str], told: str) -> None:
+def test_what_may_be_meant(words: list[str], told: str) -> None:
     pytest.importorskip("tvm_ffi")
     library = tvm_ffi_folder() / "lib" / "libtvm_ffi_testing.so"
     done = run("call", library, *words)

@@ -522,6 +522,8 @@ def test_texts_of_another_abi(
     argv = ["decode", f"--abi={abi}", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.jsonl")]
     assert main(argv) == 1
     told = capsys.readouterr().err
+    assert (f"(--abi={meant} reads it)" in told) is (meant is not None)
+    assert ("line 1: the line is blank" in told) is (not text)
     assert (f"has signatures of another ABI: --abi={meant} decodes them" in told) is bool(meant)
     assert ("looks like a table" in told) is (text == '{"a":1}')
 

@@ -13,7 +13,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
     if len(word) > _LONGEST:
         return ""
-    close = get_close_matches(word, list(known), n=2, cutoff=0.7)
+    known = list(known)
+    close = [each for each in known if word and each.endswith(f".{word}")][:2]
+    close = close or get_close_matches(word, known, n=2, cutoff=0.7)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 

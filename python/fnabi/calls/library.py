@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any
 
 from fnabi._base import lane
 from fnabi._base.files import check_regular, path_text
-from fnabi._base.text import did_you_mean
+from fnabi._base.text import known_names
 from fnabi._base.url import is_remote, public
 from fnabi.calls import _stand_in as stand_in
 from fnabi.calls import registry, schema
@@ -241,7 +241,7 @@ class Library(lane.Lookup):
             raise MissingKeyError(self._lacks(name)) from None
 
     def _lacks(self, name: object) -> str:
-        hint = did_you_mean(name, self.functions) if isinstance(name, str) else ""
+        hint = known_names(name, self.functions) if isinstance(name, str) else ""
         if not self.functions:
             hint = f"; {why_none(self.file)}"
             if self.file.registers_functions:

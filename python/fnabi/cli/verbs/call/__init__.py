@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -34,7 +35,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         'An ARG is JSON (1, 2.5, true, null, "text", [1, 2], {"k": 1}), @FILE.npy for an array,'
         " or any other text, which is passed as a string. A list is an array where the function is"
         " known to take a tensor; f32=[1, 2], f32[2x2]=[1, 2, 3, 4] and f32[2x2]=0 are arrays of"
-        " that type anywhere. Arrays that the function changes are shown after its result."
+        " that type anywhere; they need NumPy. Arrays that the function changes are shown after its"
+        " result."
     )
     verb.add_argument(
         "file", metavar="LIBRARY", help="a shared library; it is loaded, so its code runs"
@@ -99,7 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
             raise
         first, *more = _indented(f"{type(problem).__name__}: {problem}").split("\n")
         if isinstance(problem, TypeError):
-            more += [f"  {line}" for line in _told_of_lists(given, made)]
+            more += [f"  {line}" for line in _told_of_lists(given, made, function)]
+            more += [f"  {line}" for line in _told_of_texts(arguments.args, given)]
         complain(f"{arguments.function}: ", first, more)
         return 1
     changed = [
@@ -131,15 +134,26 @@ def _lacks(arguments: argparse.Namespace, loaded: library.Library) -> int:
     fault = f"no TVM-FFI function is named {one_line(arguments.function)}"
     why = known_names(arguments.function, loaded.functions) or f"; {why_none(loaded.file)}"
     which = "those that it registers" if loaded.functions else "them"
-    hint = f"; fnabi inspect --run lists {which}" if registers else ""
+    hint = f"fnabi inspect --run lists {which}" if registers else ""
+    hint = f" ({hint})" if hint and loaded.functions else hint and f"; {hint}"
     complain(where(arguments.file), f"{fault}{why}{hint}")
     return 1
 
 
-def _told_of_lists(given: Sequence[Any], made: Mapping[int, Any]) -> Iterator[str]:
+def _told_of_texts(words: Sequence[str], given: Sequence[Any]) -> Iterator[str]:
+    """Yield which arguments are texts although they look like JSON or an array."""
+    for index, (word, value) in enumerate(zip(words, given, strict=True)):
+        if isinstance(value, str) and value == word and re.match(r"[\[{]|\w+\[[^\]]*\] *=", word):
+            yield f"argument {index} was passed as a text: it is no JSON, and no TYPE=JSON"
+
+
+def _told_of_lists(
+    given: Sequence[Any], made: Mapping[int, Any], function: Function
+) -> Iterator[str]:
     """Yield how lists were passed, whose dtype the command line did not name."""
+    is_known = getattr(function.schema, "params", None) is not None
     for index, value in enumerate(given):
-        if isinstance(value, list):
+        if isinstance(value, list) and (index in made or not is_known):
             array = made.get(index)
             passed = "a list"
             if array is not None and hasattr(array, "dtype"):

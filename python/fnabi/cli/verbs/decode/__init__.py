@@ -14,7 +14,7 @@ from fnabi.cli._arguments import size
 from fnabi.cli._output import Limit, add_output, add_progress, check_output, refuse_progress
 from fnabi.cli._screen import Screen, complain, one_line, signature
 from fnabi.cli._values import error_json, json_value
-from fnabi.cli.verbs.decode._abis import PARSERS, parse
+from fnabi.cli.verbs.decode._abis import BLANK, PARSERS, parse
 from fnabi.errors import FormatError
 
 _DECODE_SCHEMA = "fnabi.decode/1"
@@ -144,7 +144,7 @@ def _show(arguments: argparse.Namespace, lines: Iterable[tuple[int | None, bytes
             if line or number is None:
                 complain("" if number is None else f"line {number}: ", problem)
             else:
-                complain(f"line {number}: ", "the line is blank, expected a signature")
+                complain(f"line {number}: ", BLANK)
             if number is None and os.path.isfile(arguments.texts[0]):
                 file = one_line(arguments.texts[0])
                 complain("", f"{file} is a file: did you mean --input={file}?")

@@ -10,6 +10,8 @@ from fnabi.abi import cconv, declaration, iree_abi, raw, sip
 from fnabi.abi.signature import SignatureParser
 from fnabi.errors import FormatError
 
+BLANK = "the line is blank, expected a signature"
+
 PARSERS: dict[str, Callable[[bytes], Any]] = {
     "raw": raw.parse,
     "sip": sip.parse,

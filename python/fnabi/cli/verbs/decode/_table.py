@@ -20,7 +20,7 @@ from fnabi._base.version import VERSION
 from fnabi.cli._output import output_format, wanted_progress
 from fnabi.cli._screen import complain, counted, where
 from fnabi.cli._written import Rows, write_output
-from fnabi.cli.verbs.decode._abis import meant_abi, parse
+from fnabi.cli.verbs.decode._abis import BLANK, meant_abi, parse
 from fnabi.cli.verbs.decode._inputs import Inputs
 from fnabi.errors import CallError, FormatError, NotFoundError
 from fnabi.many import arrow
@@ -180,7 +180,7 @@ class _Work(AbstractContextManager["_Work"], ABC):
         """Return how many rows of an input were done before, in words."""
         return counted(self._place.rows, self.noun)
 
-    def _tell(self, place: Place, row: int, problem: FormatError) -> None:
+    def _tell(self, place: Place, row: int, problem: FormatError | str) -> None:
         """Write an error about a row after the place."""
         self._shown += 1
         name = self._inputs.label(place.input)
@@ -227,10 +227,13 @@ class _OfLines(_Work):
             columns = Columns(self._abi, run(shares, self._abi))
             bad = columns.bad
             for error in islice(columns.iter_errors() if bad else (), _SHOWN - self._shown):
+                line = bytes(data).split(b"\n", error.row + 1)[error.row].removesuffix(b"\r")
                 try:
+                    if line:
+                        parse(line, arguments.abi)
                     columns[error.row]
                 except FormatError as problem:
-                    self._tell(place, error.row, problem)
+                    self._tell(place, error.row, problem if line else BLANK)
             if bad and self._meant:
                 complain("", f"{self._inputs.files[place.input].path} {self._meant}")
                 self._meant = ""  # said once
