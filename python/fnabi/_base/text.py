@@ -15,7 +15,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         return ""
     known = list(known)
     close = [each for each in known if word and each.endswith(f".{word}")][:2]
-    close = close or get_close_matches(word, known, n=2, cutoff=0.7)
+    if not close and len(known) <= _MOST:
+        close = get_close_matches(word, known, n=2, cutoff=0.7)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
@@ -32,6 +33,9 @@ def known_names(word: str, known: Iterable[str]) -> str:
 
 _LONGEST = 100
 """The longest word that is compared with others, which takes quadratic time."""
+
+_MOST = 1000
+"""The most words that a word is compared with: a program may try many names of large registries."""
 
 _SHOWN = 6
 """The most names that an error lists."""

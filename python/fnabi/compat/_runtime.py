@@ -103,12 +103,13 @@ def runtime_differences(old: Module, new: Module, asked: Asked) -> Iterator[Diff
 
 
 def damage_differences(old: Module, new: Module) -> Iterator[Difference]:
-    """Yield that bytes of one module are not those that its compiler wrote."""
-    before, after = (each._damage() if isinstance(each, Module) else None for each in (old, new))
-    if before is None and after is not None:
+    """Yield that bytes of the new module are not those that its compiler wrote, as the old one's.
+
+    It reads all of the new one, and of the old one only if that is damaged.
+    """
+    after = new._damage() if isinstance(new, Module) else None
+    if after is not None and (not isinstance(old, Module) or old._damage() is None):
         yield Difference("added", "breaking", "damage", None, after)
-    elif before is not None and after is None:
-        yield Difference("removed", "notice", "damage", before, None)
 
 
 def _position(release: str) -> int:
