@@ -8,7 +8,6 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 from hypothesis import assume, given
@@ -36,6 +35,7 @@ from fnabi.vmfb import Attributes
 from support.command import Run, run
 from support.flatbuffer import Numbers, String, Table, Vector, module
 from support.paths import DATA, ROOT
+from support.sealed import sealed
 from support.strategies import iree_abi_signatures, raw_signatures, sip_signatures
 
 MODULES = DATA / "vmfb"
@@ -956,14 +956,6 @@ SWAPPED = (
     "breaking  blend: inputs[1] moved: right: float32[?x8] => left: float32[?x8]\n"
     "incompatible: 2 breaking, 0 unknown, 0 widening, 0 notices\n"
 )
-
-
-def sealed(data: bytes) -> bytes:
-    """Return a module whose FlatBuffer was changed with the checksum that it has now."""
-    file = vmfb.from_buffer(data)._files()[0]
-    at = data.index(b"PK\1\2") + 16
-    checksum = crc32(data[file.offset : file.offset + file.size])
-    return data[:at] + checksum.to_bytes(4, "little") + data[at + 4 :]
 
 
 @pytest.mark.parametrize("at", [1000, 3000, 3200, 5078, 6000, 7000, 8000, None])

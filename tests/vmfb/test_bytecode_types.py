@@ -19,6 +19,7 @@ from fnabi.types import Buffer, DType, Ref, Scalar, Type
 from fnabi.vmfb._infer import Alias, Difference, Fences, Proofs, contradictions, symbol_name
 from support import flatbuffer
 from support.paths import DATA
+from support.sealed import sealed
 
 FOLDER = DATA / "bytecode_types"
 MODULES = sorted(FOLDER.glob("*.vmfb"))
@@ -813,7 +814,7 @@ def stripped(name: str) -> tuple[vmfb.Module, vmfb.Module]:
     # The keys of attributes stay as long as they are.
     other = data.replace(b"iree.abi.declaration", b"iree.abi.declaratiom")
     assert other != data
-    return vmfb.from_buffer(data), vmfb.from_buffer(other)
+    return vmfb.from_buffer(data), vmfb.from_buffer(sealed(other))
 
 
 @pytest.mark.parametrize(
@@ -834,7 +835,7 @@ def test_types_are_compared_across_text_and_bytecode() -> None:
     data = (FOLDER / "stablehlo_basic@3.13.0@vmvx.vmfb").read_bytes()
     old, new = b"%input0: tensor<?x4xf32>", b"%input0: tensor<?x8xf32>"
     assert data.count(old) == 1
-    changed = vmfb.from_buffer(data.replace(old, new))
+    changed = vmfb.from_buffer(sealed(data.replace(old, new)))
     found = compat.compare(changed, bare).of("breaking")
     assert [(change.function, change.path) for change in found] == [
         ("negate", "inputs[0].shape[1]")

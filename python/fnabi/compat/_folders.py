@@ -93,7 +93,7 @@ def compare_folders(
         >>> for found in compat.compare_folders("examples/releases/1.0", "examples/releases/2.0"):
         ...     print(found.file, found.verdict)
         embed.vmfb compatible
-        project.vmfb incompatible
+        project.vmfb removed
         rank.vmfb incompatible
         scale.vmfb added
         vision.vmfb incompatible

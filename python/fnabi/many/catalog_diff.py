@@ -121,7 +121,7 @@ def compare_catalogs(
         >>> for found in fnabi.catalog_diff.compare_catalogs("1.0.duckdb", "2.0.duckdb"):
         ...     print(found.file, found.verdict)
         embed.vmfb compatible
-        project.vmfb incompatible
+        project.vmfb removed
         rank.vmfb incompatible
         scale.vmfb added
         vision.vmfb incompatible
