@@ -46,7 +46,8 @@ def test_records_compare_as_their_modules() -> None:
             continue
         count += 1
         found = compat.compare(recorded[i], recorded[j]).changes
-        assert [*map(str, found)] == [*map(str, compat.compare(one, other).changes)]
+        changes = compat.compare(one, other).changes  # a record has no bytes to compare
+        assert [*map(str, found)] == [str(each) for each in changes if each.path != "damage"]
     assert count > 500
 
 

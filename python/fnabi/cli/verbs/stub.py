@@ -92,8 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.usage(f"--language {_INTERFACE} is for {_ONLY_LIBRARIES}")
         if arguments.prefix is not None:
             arguments.usage(f"--global is for {_ONLY_LIBRARIES}")
-        if os.path.isfile(file) and (source := source_kind(file, read_or_map(file)[0])):
-            complain(where(file), source)
+        if os.path.isfile(file) and source_kind(file, b""):
+            complain(where(file), source_kind(file, read_or_map(file)[0]))
             return 1
         with open_module(file, arguments.lenient) as module:
             generate = FORMATS[arguments.language]
