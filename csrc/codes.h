@@ -246,6 +246,14 @@ FNABI_CODE(
     "module itself can be read; the names of its data are lost, and whether "
     "bytes have changed cannot be told.")
 
+/* found by comparing, which the core does not do */
+FNABI_CODE(
+    FNABI_MODULE_CHECKSUM, "module-checksum", "changed bytes",
+    "A disk, a copy or an editor has changed the file after it was compiled: "
+    "its bytes do not have the checksum that the compiler wrote into its ZIP "
+    "directory. No runtime notices that. Get the file again, or compile it "
+    "again.")
+
 /* bytecode */
 /* a bytecode version other than 15.0, 16.0 and 17.0 */
 FNABI_CODE(

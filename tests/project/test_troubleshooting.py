@@ -242,6 +242,9 @@ PROVOKED: dict[str, Callable[[], str]] = {
     "neither an IREE module nor a shared library, but MLIR": lambda: file("func.func @f() {}\n"),
     "not an IREE module at byte": lambda: file(Path(library("0")).read_bytes(), "verify"),
     "file ends before the module does": lambda: file(Path(MODULE).read_bytes()[:3000]),
+    "changed bytes": lambda: file(
+        Path(MODULE).read_bytes().replace(b"input2", b"Input2"), "verify"
+    ),
     "offset outside the module": lambda: fnabi("inspect", f"{DATA}/vmfb/attr_text@2.9.0.vmfb"),
     "does not load: needs bytecode": lambda: fnabi("verify", "--runtime=3.9.0", MODULE),
     "… was not measured": lambda: fnabi("verify", "--runtime=99.0.0", MODULE),

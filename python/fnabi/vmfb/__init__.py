@@ -504,7 +504,7 @@ class Module:
         except FormatError as problem:
             if problem.code == core.code_name(lib.FNABI_MODULE_ZIP):
                 problem.path = "zip_directory"
-            elif problem.code != "checksum":
+            elif problem.code != core.code_name(lib.FNABI_MODULE_CHECKSUM):
                 raise
             return problem
         return None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from zlib import crc32
 
 from fnabi._base import core
+from fnabi._fnabi import lib
 from fnabi.errors import FormatError
 from fnabi.vmfb._export import Export
 from fnabi.vmfb._records import Finding
@@ -39,11 +40,12 @@ def compare_checksums(files: Sequence[File], data: memoryview, size: int) -> Non
         for at in range(file.offset, end, _PIECE):
             found = crc32(data[at : min(at + _PIECE, end)], found)
         if found != file.checksum:
+            code = lib.FNABI_MODULE_CHECKSUM
             raise FormatError(
-                "checksum",
+                core.code_name(code),
                 file.offset,
                 f"zip_directory[{index}]",
-                reason="changed bytes",
+                reason=core.code_text(code),
                 expected=f"checksum {file.checksum:08x}",
                 found=f"{found:08x}",
             )
