@@ -132,11 +132,13 @@ def _lacks(arguments: argparse.Namespace, loaded: library.Library) -> int:
     if did_you_mean(arguments.function, registered) or (loaded.functions and not registers):
         return no_function(arguments, [*loaded.functions, *registered], "TVM-FFI function")
     fault = f"no TVM-FFI function is named {one_line(arguments.function)}"
-    why = known_names(arguments.function, loaded.functions) or f"; {why_none(loaded.file)}"
-    which = "those that it registers" if loaded.functions else "them"
-    hint = f"fnabi inspect --run lists {which}" if registers else ""
-    hint = f" ({hint})" if hint and loaded.functions else hint and f"; {hint}"
-    complain(where(arguments.file), f"{fault}{why}{hint}")
+    if loaded.functions:
+        names = known_names(arguments.function, loaded.functions)
+        why = f"{names} (fnabi inspect --run lists those that it registers)"
+    else:
+        hint = "; fnabi inspect --run lists them" if registers else ""
+        why = f"; {why_none(loaded.file)}{hint}"
+    complain(where(arguments.file), f"{fault}{why}")
     return 1
 
 
