@@ -25,8 +25,11 @@ _PREFIX = {"signed": "int", "unsigned": "uint", "signless": "i"}
 
 # The names of dtypes in NumPy and ml_dtypes. NumPy's own are listed, because its other names
 # mislead: float128 is the x87 format of 80 bits on many machines.
-NUMPY_OWN = re.compile(r"u?int(8|16|32|64)|float(16|32|64)|complex(64|128)|bool")
-_NUMPY_NAME = re.compile(r"(int|uint|float|bfloat|complex|bool)(\d*)(?:_(\w+))?")
+NUMPY_OWN = {
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128", "bool"),
+}
+_NUMPY_NAME = r"(int|uint|float|bfloat|complex|bool)(\d*)(?:_(\w+))?"
 _NUMPY_KINDS: dict[str, DTypeKind] = {
     "int": "signed",
     "uint": "unsigned",
@@ -37,7 +40,7 @@ _NUMPY_KINDS: dict[str, DTypeKind] = {
 }
 
 # The format of a buffer: a code of the struct module or of complex numbers.
-_FORMAT = re.compile(r"([@=<>!]?)(?:(Z[fd]|[FD])|([bhilqnBHILQNefd?]))")
+_FORMAT = r"([@=<>!]?)(?:(Z[fd]|[FD])|([bhilqnBHILQNefd?]))"
 _FOREIGN = ("<",) if sys.byteorder == "big" else (">", "!")
 
 
@@ -193,7 +196,7 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         """
         numpy = load_numpy("DType.to_numpy")
         name = f"int{self.bits}" if self.kind == "signless" else self._lane
-        scalar: Any = name if NUMPY_OWN.fullmatch(name) else self._ml_dtypes_scalar(name)
+        scalar: Any = name if name in NUMPY_OWN else self._ml_dtypes_scalar(name)
         dtype: np.dtype[Any] = numpy.dtype(scalar)
         if self.lanes == 1:
             return dtype
@@ -245,11 +248,11 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
                 f"DType.from_numpy: dtype: {given.str} is not in the byte order of this machine;"
                 ' convert with array.astype(array.dtype.newbyteorder("="))'
             )
-        match = _NUMPY_NAME.fullmatch(given.name)
+        match = re.fullmatch(_NUMPY_NAME, given.name)
         if match:
             prefix, bits, format = match.groups()
             found = cls(_NUMPY_KINDS[prefix], int(bits or 1), format or "")
-            if NUMPY_OWN.fullmatch(given.name) or given.type.__module__ == "ml_dtypes":
+            if given.name in NUMPY_OWN or given.type.__module__ == "ml_dtypes":
                 return found
         raise ArgumentValueError(f"DType.from_numpy: dtype: no DType for {given}")
 
@@ -266,7 +269,7 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
             CallError: when `format` is anything else, or has another byte order.
 
         """
-        match = _FORMAT.fullmatch(format) if isinstance(format, str) else None
+        match = re.fullmatch(_FORMAT, format) if isinstance(format, str) else None
         if not match:
             if isinstance(format, str):
                 raise ArgumentValueError(f"DType.from_format: format: no DType for {format!r}")

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import TypeGuard
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:::[A-Za-z][A-Za-z0-9+.-]*)*://")
-_ARTIFACT = re.compile(r"(?:runs|models|mlflow-artifacts):/", re.IGNORECASE)
+_URL = r"[A-Za-z][A-Za-z0-9+.-]*(?:::[A-Za-z][A-Za-z0-9+.-]*)*://"
+_ARTIFACT = r"(?i)(?:runs|models|mlflow-artifacts):/"
 """A URL of MLflow, of which most have no host."""
 
-_REGISTRY = re.compile(r"oci://(?![^/]*@)", re.IGNORECASE)
+_REGISTRY = r"(?i)oci://(?![^/]*@)"
 """A URL of a registry. Those of Oracle's object storage, for ``ocifs``, have an ``@`` there."""
 
 
@@ -22,17 +22,17 @@ def is_remote(path: object) -> TypeGuard[str]:
     """Return whether a path is a URL."""
     if not isinstance(path, str) or ":/" not in path:
         return False
-    return ("://" in path and _URL.match(path) is not None) or is_artifact(path)
+    return ("://" in path and re.match(_URL, path) is not None) or is_artifact(path)
 
 
 def is_artifact(path: str) -> bool:
     """Return whether a path is a URL of MLflow, such as ``runs:/ID/model.vmfb``."""
-    return _ARTIFACT.match(path) is not None
+    return re.match(_ARTIFACT, path) is not None
 
 
 def is_registry(path: str) -> bool:
     """Return whether a path is a URL of a registry, such as ``oci://HOST/REPOSITORY:TAG``."""
-    return _REGISTRY.match(path) is not None
+    return re.match(_REGISTRY, path) is not None
 
 
 class Url(str):

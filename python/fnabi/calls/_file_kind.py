@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 
 from fnabi._base.arguments import check_type
 
@@ -61,6 +60,8 @@ def source_kind(path: str, data: bytes | mmap.mmap) -> str | None:
     stem, suffix = os.path.splitext(path)
     if suffix != ".c" and suffix not in _C_PLUS_PLUS:
         return None
+    import shlex  # which only errors need
+
     language, compiler = ("C", "cc") if suffix == ".c" else ("C++", "c++")
     command = [compiler, "-shared", "-fPIC", "-O2", "-o", f"{stem}.so", path]
     if data.find(_HEADER) >= 0:

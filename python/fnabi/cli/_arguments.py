@@ -6,7 +6,6 @@ import argparse
 import errno
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterable
 from stat import S_ISFIFO
@@ -114,6 +113,8 @@ def refuse_swapped(arguments: argparse.Namespace, names: str, words: Iterable[st
         words: What was meant, after the name of the program.
 
     """
+    import shlex  # which only errors need
+
     meant = shlex.join(["fnabi", *words])
     arguments.usage(one_line(f"{names} are swapped; did you mean {meant}?"))
     raise AssertionError  # the line before exits

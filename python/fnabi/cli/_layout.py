@@ -23,7 +23,7 @@ _WORD = re.compile(r"\S+(?:(?<=\d)(?=(?P<unit> bytes?\b)))?")
 """A word; a number and the unit after it stay on one line."""
 
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
-_MARK = re.compile(
+_MARK = (
     r"""(?<![^\s({\[])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""  # a quoted name
     r"""|[-=]>|(?P<mark>[()\[\]{}<>]|,(?=\ ))"""
 )
@@ -184,7 +184,7 @@ def _groups(text: str) -> dict[int, Group]:
     """
     found: dict[int, Group] = {}
     opened: list[tuple[list[int], int]] = []  # cuts between items, and groups found before
-    for match in _MARK.finditer(text):
+    for match in re.finditer(_MARK, text):
         mark, at = match["mark"], match.start()
         if mark is None:
             continue

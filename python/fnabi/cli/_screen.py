@@ -207,7 +207,7 @@ def _spans(parts: tuple[Part, ...], size: int) -> Iterator[tuple[int, int, str]]
         at += len(text)
 
 
-_TOKEN = re.compile(
+_TOKEN = (
     r"(?P<name>[^\s()\[\]{}<>,:]+)(?=: )"
     r"|(?<![\w.$%@])(?P<dtype>(?:[iu]|u?int|float|bfloat|f|bf|complex)\d+(?:_e\d+m\d+\w*?)?(?:x\d+)?"
     r"|bool|index|handle)(?![\w.])"
@@ -219,7 +219,7 @@ _TOKEN = re.compile(
 def _meanings(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the parts of a signature's text with their meanings."""
     at = 0
-    for match in _TOKEN.finditer(text):
+    for match in re.finditer(_TOKEN, text):
         yield at, match.start(), ""
         yield match.start(), match.end(), match.lastgroup or ""
         at = match.end()

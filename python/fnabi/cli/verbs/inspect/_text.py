@@ -223,7 +223,7 @@ def _row(side: str, index: int, export: vmfb.Export, parsed: Any) -> tuple[str, 
     return name, one_line(text), dtype, one_line(attributes)
 
 
-_ML_DTYPES = re.compile(
+_ML_DTYPES = (
     r"bfloat16|u?int[24]|float8_(e3m4|e4m3|e4m3b11fnuz|e4m3fn|e4m3fnuz|e5m2|e5m2fnuz|e8m0fnu)"
     r"|float6_(e2m3fn|e3m2fn)|float4_e2m1fn"
 )
@@ -232,9 +232,9 @@ _ML_DTYPES = re.compile(
 def _numpy_name(dtype: DType) -> str:
     """Return the NumPy or ml_dtypes name of a dtype, whether that package is installed or not."""
     name = f"int{dtype.bits}" if dtype.kind == "signless" else str(dtype)
-    if NUMPY_OWN.fullmatch(name):
+    if name in NUMPY_OWN:
         return f"numpy.{name}"
-    return f"ml_dtypes.{name}" if _ML_DTYPES.fullmatch(name) else ""
+    return f"ml_dtypes.{name}" if re.fullmatch(_ML_DTYPES, name) else ""
 
 
 def _show_convention(screen: Screen, export: vmfb.Export, convention: Any) -> None:
