@@ -120,6 +120,11 @@ static inline uint16_t fnabi_bytecode_u16(const uint8_t* bytes) {
   return (uint16_t)(bytes[0] | bytes[1] << 8);
 }
 
+static inline uint32_t fnabi_bytecode_u32(const uint8_t* bytes) {
+  return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+         (uint32_t)bytes[3] << 24;
+}
+
 /* Entry `index` of a list of registers or sizes; must be below the count. */
 static inline uint16_t fnabi_operand_item(const fnabi_operand* list,
                                           uint32_t index) {

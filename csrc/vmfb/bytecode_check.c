@@ -6,29 +6,16 @@
 
 #include "base/error.h"
 #include "vmfb/bytecode.h"
+#include "vmfb/bytecode_accept.h"
 
 #define FINDINGS 1000 /* that are listed; the others are counted */
 #define DETAIL 80
-#define BLOCK_LIMIT UINT32_C(0x00FFFFFF) /* block markers come before it */
-#define VALUE_LIMIT 0x7FFF               /* registers of each bank */
+#define VALUE_LIMIT 0x7FFF /* registers of each bank */
 #define REF_LIMIT 0x3FFF
-#define YIELD (1u << 2)
 
 /* In ascending order. */
 typedef enum severity { NOTICE, UNSAFE, ERROR } severity;
 static const char* const severity_names[] = {"notice", "unsafe", "error"};
-
-/* What to check in an instruction that has only registers and immediates, as
- * most do: up to SLOTS registers, with their offsets in the instruction and
- * their kinds. An unused slot repeats the first one. */
-enum { SLOTS = 4 };
-enum { NARROW, WIDE, FIXED_REF, MOVABLE_REF };
-typedef struct shape {
-  uint8_t state; /* 0: not known yet */
-  uint8_t size;
-  uint8_t at[SLOTS], kind[SLOTS];
-} shape;
-#define NUMBERS 0x90 /* more than a page has */
 
 typedef struct check {
   fnabi_bytecode* b;
@@ -44,7 +31,7 @@ typedef struct check {
   uint32_t blocks;
   const fnabi_instruction* at; /* NULL outside of instructions */
   bool sound;
-  shape (*shapes)[NUMBERS]; /* by page */
+  fnabi_acceptor* fast;
 } check;
 
 /* ----------------------------------------------------------------- findings */
@@ -258,22 +245,12 @@ static bool check_side(check* c, const fnabi_operand* list, fnabi_text side,
   return report_at(c, UNSAFE, FNABI_BYTECODE_SURPLUS, list->offset, "");
 }
 
-/* Checks the segment sizes, which the runtime ignores: one for each item of the
- * convention, FNABI_SEGMENT_SINGLE for those that are not spans. */
 static bool check_segments(check* c, const fnabi_operand* segments,
                            fnabi_text side) {
-  uint32_t item = 0;
-  for (size_t at = 0; at < side.size; at++, item++) {
-    bool span = side.data[at] == 'C';
-    if (item < segments->count && !span &&
-        fnabi_operand_item(segments, item) != FNABI_SEGMENT_SINGLE)
-      return report_at(c, NOTICE, FNABI_BYTECODE_SEGMENTS,
-                       segments->offset + 2 + 2 * item, "");
-    while (span && at < side.size && side.data[at] != 'D') at++;
-  }
-  return item >= segments->count ||
-         report_at(c, NOTICE, FNABI_BYTECODE_SEGMENTS, segments->offset,
-                   "too many");
+  uint32_t offset;
+  const char* fault = fnabi_segment_misfit(segments, side, &offset);
+  return fault == NULL ||
+         report_at(c, NOTICE, FNABI_BYTECODE_SEGMENTS, offset, fault);
 }
 
 /* The runtime has a defect: it compares `ordinal != 0` instead of the ordinal
@@ -319,21 +296,17 @@ static bool check_call(check* c, const fnabi_operand* callee,
 /* The bytes of a bit for each byte of code, in words of 8. */
 static size_t bits_size(uint32_t code) { return (size_t)(code / 64 + 1) * 8; }
 
-static void mark(uint8_t* bits, uint32_t offset) {
-  bits[offset / 8] = (uint8_t)(bits[offset / 8] | 1u << offset % 8);
-}
-
 static bool is_marked(const uint8_t* bits, uint32_t offset) {
   return (bits[offset / 8] >> offset % 8 & 1) != 0;
 }
 
 static bool check_target(check* c, const fnabi_operand* target) {
   uint64_t limit = c->f->view.size;
-  if (limit > BLOCK_LIMIT) limit = BLOCK_LIMIT;
+  if (limit > FNABI_BLOCK_LIMIT) limit = FNABI_BLOCK_LIMIT;
   if (target->value >= limit)
     return report_number(c, ERROR, FNABI_BYTECODE_TARGET, target->offset,
                          target->value, limit);
-  mark(c->targets, (uint32_t)target->value);
+  fnabi_mark(c->targets, (uint32_t)target->value);
   return true;
 }
 
@@ -441,7 +414,7 @@ static bool check_features(check* c, const fnabi_instruction* at) {
   }
   if ((at->op->op == FNABI_OP_CALL_YIELDABLE ||
        at->op->op == FNABI_OP_CALL_VARIADIC_YIELDABLE) &&
-      (c->f->requirements & YIELD) == 0)
+      (c->f->requirements & FNABI_REQUIRES_YIELD) == 0)
     return report_at(c, NOTICE, FNABI_BYTECODE_YIELD, at->offset, "");
   return true;
 }
@@ -455,98 +428,6 @@ static bool check_instruction(check* c, const fnabi_instruction* at) {
     if (!check_operand(c, &at->operands[i])) return false;
   }
   return !lists || check_lists(c, at);
-}
-
-enum { SIMPLE = 1, OTHER = 2 };
-
-/* The bounds of a kind of register. It is valid if it has none of the bits in
- * `odd` and, after flipping the bits in `flip` and clearing those in `drop`, is
- * below `limit`. */
-typedef struct bounds {
-  uint32_t odd, flip, drop, limit;
-} bounds;
-
-static void set_bounds(const check* c, bounds of[4]) {
-  uint32_t values = c->f->values < 0 ? 0 : (uint32_t)c->f->values;
-  uint32_t refs = c->f->refs < 0 ? 0 : (uint32_t)c->f->refs;
-  uint32_t fixed = c->b->major > 15 ? 0 : FNABI_REGISTER_MOVE;
-  of[NARROW] = (bounds){0, 0, 0, values};
-  of[WIDE] = (bounds){1, 0, 0, values == 0 ? 0 : values - 1};
-  of[FIXED_REF] = (bounds){0, FNABI_REGISTER_REF, fixed, refs};
-  of[MOVABLE_REF] = (bounds){0, FNABI_REGISTER_REF, FNABI_REGISTER_MOVE, refs};
-}
-
-static void find_shape(const check* c, const fnabi_bytecode_op* row, shape* s) {
-  unsigned slots = 0;
-  s->state = OTHER;
-  if (row == NULL || row->since > c->b->major || *row->operands == 0) return;
-  s->size = row->op > 0xFF ? 2 : 1;
-  for (const char* letter = row->operands; *letter != 0; letter++) {
-    uint8_t kind = NARROW;
-    switch (*letter) {
-      case '>':
-        continue;
-      case '4':
-      case 'e':
-        s->size = (uint8_t)(s->size + 4);
-        continue;
-      case '8':
-      case 'E':
-        s->size = (uint8_t)(s->size + 8);
-        continue;
-      case 'i':
-      case 'f':
-        break;
-      case 'I':
-      case 'F':
-        kind = WIDE;
-        break;
-      case 'r':
-        kind = FIXED_REF;
-        break;
-      case 'R':
-        kind = MOVABLE_REF;
-        break;
-      default:
-        return;
-    }
-    if (slots == SLOTS) return;
-    s->at[slots] = s->size;
-    s->kind[slots++] = kind;
-    s->size = (uint8_t)(s->size + 2);
-  }
-  if (slots == 0) return;
-  for (; slots < SLOTS; slots++) {
-    s->at[slots] = s->at[0];
-    s->kind[slots] = s->kind[0];
-  }
-  s->state = SIMPLE;
-}
-
-/* Fast path: accepts a simple instruction without decoding it and returns its
- * size. Returns 0 if it is not simple or not valid; check_instruction then
- * handles it. */
-static inline uint32_t accept_simple(check* c, const bounds of[4],
-                                     uint32_t offset) {
-  const fnabi_bytecode_view* view = &c->f->view;
-  const uint8_t* code = view->code + offset;
-  unsigned op = *code, page = 0;
-  if (op == FNABI_PAGE_F32 || op == FNABI_PAGE_F64) {
-    page = op == FNABI_PAGE_F32 ? 1 : 2;
-    if (view->size - offset < 2 || (c->f->requirements & page) == 0) return 0;
-    op = op << 8 | code[1];
-  }
-  if ((op & 0xFF) >= NUMBERS) return 0;
-  shape* s = &c->shapes[page][op & 0xFF];
-  if (s->state == 0) find_shape(c, fnabi_bytecode_find(op), s);
-  if (s->state != SIMPLE || s->size > view->size - offset) return 0;
-  bool bad = false;
-  for (int i = 0; i < SLOTS; i++) {
-    const bounds* b = &of[s->kind[i]];
-    uint32_t value = fnabi_bytecode_u16(code + s->at[i]);
-    bad |= (value & b->odd) != 0 || ((value ^ b->flip) & ~b->drop) >= b->limit;
-  }
-  return bad ? 0 : s->size;
 }
 
 /* ---------------------------------------------------------------- functions */
@@ -601,9 +482,8 @@ static bool check_code(check* c, bool* complete) {
   const fnabi_bytecode_view* view = &c->f->view;
   fnabi_instruction at;
   fnabi_error problem;
-  bounds of[4];
   bool in_block = false;
-  set_bounds(c, of);
+  fnabi_bytecode_accept_from(c->fast, c->f, c->targets);
   *complete = false;
   for (uint32_t o = 0; o < view->size; o += at.size) {
     if (!in_block && o + 1 == view->size && o != 0) {
@@ -611,9 +491,13 @@ static bool check_code(check* c, bool* complete) {
       c->at = NULL;
       return report_at(c, NOTICE, FNABI_BYTECODE_TRAILING, o, "");
     }
-    if (in_block && (at.size = accept_simple(c, of, o)) != 0) continue;
-    if (!in_block && view->code[o] == FNABI_OP_BLOCK && o < BLOCK_LIMIT) {
-      mark(c->markers, o);
+    if (in_block) {
+      at.size = fnabi_bytecode_accept(c->fast, o, &at.ends) - o;
+      in_block = !at.ends;
+      if (at.size != 0) continue;
+    }
+    if (!in_block && view->code[o] == FNABI_OP_BLOCK && o < FNABI_BLOCK_LIMIT) {
+      fnabi_mark(c->markers, o);
       c->blocks++;
       in_block = true;
       at.size = 1;
@@ -627,8 +511,9 @@ static bool check_code(check* c, bool* complete) {
       return report(c, ERROR, problem.code, problem.offset, NULL, detail);
     }
     bool marker = at.op->op == FNABI_OP_BLOCK;
-    if (marker && !in_block) /* o >= BLOCK_LIMIT */
-      return report_number(c, ERROR, FNABI_BYTECODE_TARGET, o, o, BLOCK_LIMIT);
+    if (marker && !in_block) /* o >= FNABI_BLOCK_LIMIT */
+      return report_number(c, ERROR, FNABI_BYTECODE_TARGET, o, o,
+                           FNABI_BLOCK_LIMIT);
     if (marker == in_block)
       return report_at(c, ERROR,
                        marker ? FNABI_BYTECODE_NESTED : FNABI_BYTECODE_OUTSIDE,
@@ -754,8 +639,8 @@ static bool check_module(check* c, bool* sound) {
 
 bool fnabi_bytecode_check_functions(fnabi_bytecode* b, fnabi_writer* w,
                                     size_t* findings, bool* sound) {
-  shape shapes[3][NUMBERS] = {0};
-  check c = {.b = b, .w = w, .shapes = shapes};
+  fnabi_acceptor fast = {.b = b};
+  check c = {.b = b, .w = w, .fast = &fast};
   uint32_t largest = 0;
   for (size_t i = 0; i < b->function_count; i++)
     if (b->functions[i].view.size > largest)
