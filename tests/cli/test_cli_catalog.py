@@ -135,9 +135,9 @@ def test_catalog_refuses(capsys: pytest.CaptureFixture[str]) -> None:
 def test_sql_shows_sizes_of_binaries(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "catalog", "update", "c.duckdb", "releases")
     query = "SELECT repeat('a', 2013)::BLOB AS long, 'ab'::BLOB AS short, [NULL, 'b'::BLOB] AS list"
-    assert run(capsys, "catalog", "sql", "c.duckdb", f"{query}, {{'a': long}} AS struct") == (
+    assert run(capsys, "catalog", "sql", "c.duckdb", f"{query}, {{'a': [long]}} AS struct") == (
         "long           short  list          struct\n"
-        '<2,013 bytes>  6162   [null, "62"]  {"a": "<2,013 bytes>"}\n'
+        '<2,013 bytes>  6162   [null, "62"]  {"a": ["<2,013 bytes>"]}\n'
     )
     (row,) = lines(capsys, "catalog", "sql", "c.duckdb", query)
     assert row["row"]["long"] == "61" * 2013
