@@ -311,6 +311,16 @@ def test_names_that_nothing_has(where: str, capsys: pytest.CaptureFixture[str]) 
     assert "no function fits" not in found
 
 
+def test_a_log_shows_what_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    shutil.copy("releases/2.0/rank.vmfb", "releases/1.0")
+    run(capsys, "catalog", "update", "c.duckdb")
+    shown = run(capsys, "catalog", "log", "c.duckdb", "--module=rank", "main")
+    old, new = "(float32[?x6]) -> (i64[?])", "(i32[?x6]) -> (i64[?])"
+    assert f"    appeared  main  {old}\n" in shown
+    assert f"    changed   main  {old} => {new}\n" in shown
+
+
 def test_names_that_nothing_had(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
     shutil.rmtree("releases/1.0")
