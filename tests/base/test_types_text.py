@@ -103,6 +103,19 @@ def test_texts(text: str, signature: Signature | None) -> None:
         assert read == Signature((Named("x", Buffer(FLOAT32, None)), Scalar(INT32)), ())
 
 
+def test_references_have_quotes_where_brackets_do_not_match() -> None:
+    for name, plain in (
+        ("!a<b<c>>", True),
+        ("!a<b>c<d>", True),
+        ("!a<b>>", False),
+        ("!a<b><c", False),
+        ("!a>b<", False),
+    ):
+        text = str(Signature((Ref(name),), ()))
+        assert text == (f"(ref<{name}>) -> ()" if plain else f'(ref<"{name}">) -> ()')
+        assert Signature.parse(text) == Signature((Ref(name),), ())
+
+
 @pytest.mark.parametrize(
     ("text", "offset", "words"),
     [

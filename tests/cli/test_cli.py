@@ -1321,6 +1321,21 @@ def test_inspect_shows_metadata_of_a_library() -> None:
     assert run("inspect", "--metadata", CLASSIFIER).status == 2
 
 
+def test_scan() -> None:
+    assert run("scan", CLASSIFIER).out.replace(str(CLASSIFIER), "FILE") == (
+        "FILE  module classifier\n"
+        "  normalize  (input0: i8[?x64], input1: float32) -> (output0: float32[?x64])\n"
+        "  dense      (input0: float32[?x64], input1: float32[64x10], input2: float32[10])"
+        " -> (output0: float32[?x10])\n"
+        "  version    () -> (output0: i32)\n"
+        "  __init     () -> ()\n"
+        "4 functions in 1 file\n"
+    )
+    missing = run("scan", CLASSIFIER, "/nowhere")
+    assert (missing.status, missing.out) == (1, "")
+    assert missing.err == "fnabi: /nowhere: No such file or directory\n"
+
+
 def test_threads_are_checked() -> None:
     for threads, fault in (
         ("0", "--threads: must be at least 1, got 0"),

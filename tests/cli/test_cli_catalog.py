@@ -135,9 +135,9 @@ def test_catalog_refuses(capsys: pytest.CaptureFixture[str]) -> None:
 def test_sql_shows_sizes_of_binaries(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "catalog", "update", "c.duckdb", "releases")
     query = "SELECT repeat('a', 2013)::BLOB AS long, 'ab'::BLOB AS short, [NULL, 'b'::BLOB] AS list"
-    assert run(capsys, "catalog", "sql", "c.duckdb", f"{query}, {{'a': long}} AS struct") == (
+    assert run(capsys, "catalog", "sql", "c.duckdb", f"{query}, {{'a': [long]}} AS struct") == (
         "long           short  list          struct\n"
-        '<2,013 bytes>  6162   [null, "62"]  {"a": "<2,013 bytes>"}\n'
+        '<2,013 bytes>  6162   [null, "62"]  {"a": ["<2,013 bytes>"]}\n'
     )
     (row,) = lines(capsys, "catalog", "sql", "c.duckdb", query)
     assert row["row"]["long"] == "61" * 2013
@@ -309,6 +309,16 @@ def test_names_that_nothing_has(where: str, capsys: pytest.CaptureFixture[str]) 
     found = run(capsys, "find", where, "--json", "--function=mian", status=1)
     assert "no function is named mian" in found
     assert "no function fits" not in found
+
+
+def test_a_log_shows_what_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    shutil.copy("releases/2.0/rank.vmfb", "releases/1.0")
+    run(capsys, "catalog", "update", "c.duckdb")
+    shown = run(capsys, "catalog", "log", "c.duckdb", "--module=rank", "main")
+    old, new = "(float32[?x6]) -> (i64[?])", "(i32[?x6]) -> (i64[?])"
+    assert f"    appeared  main  {old}\n" in shown
+    assert f"    changed   main  {old} => {new}\n" in shown
 
 
 def test_names_that_nothing_had(capsys: pytest.CaptureFixture[str]) -> None:

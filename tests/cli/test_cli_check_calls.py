@@ -134,6 +134,15 @@ def test_wrong_usage(words: list[str], fault: str, capsys: pytest.CaptureFixture
     assert fault in capsys.readouterr().err
 
 
+def test_a_baseline_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "bad.vmfb"
+    bad.write_bytes(b"bad")
+    assert main(["check-calls", f"--baseline={bad}", NEW, CALLS]) == 3
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"fnabi: {bad}: ")
+
+
 def test_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check-calls", OLD, "missing.parquet"]) == 3
     assert capsys.readouterr().err == "fnabi: missing.parquet: No such file or directory\n"

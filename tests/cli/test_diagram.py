@@ -91,6 +91,27 @@ def test_edges_join_nodes_that_are_shown(capsys: pytest.CaptureFixture[str]) -> 
     assert {end for pair in ends for end in pair} <= {*nodes}
 
 
+def test_a_block_that_follows_itself() -> None:
+    steps = (Dispatch(0, "d", None, (), 0, ()),)
+    loop = Block(0, True, steps, (0, 9), "condition"), Block(9, False, (), (), "return")
+    (graph,) = read_graphs([Program(0, "f", loop, ())])
+    assert graph is not None
+    text = diagram([graph], "dot")
+    assert "  f0n0 -> f0n0 [constraint=false, style=dashed]\n" in text
+    assert "  f0n0 -> f0n1 [style=dashed]\n" in text
+
+
+def test_a_line_of_more_than_200_characters_is_cut() -> None:
+    lines = ["dispatch " + "d" * count for count in (191, 192)]
+    steps = tuple(Dispatch(0, each[9:], None, (), 0, ()) for each in lines)
+    graphs = [*read_graphs([Program(0, "f", (Block(0, False, steps, (), "return"),), ())])]
+    text = diagram([each for each in graphs if each is not None], "dot")
+    assert re.findall(r"dispatch d+(?:\.\.\.)?", text) == [
+        lines[0],
+        f"{lines[0]}...",
+    ]
+
+
 def test_options(capsys: pytest.CaptureFixture[str]) -> None:
     as_json = run(capsys, "--style=json", str(CHAIN))
     assert json.loads(as_json)["schema"] == "fnabi.dispatches/1"

@@ -10,6 +10,7 @@ from functools import cache
 from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -111,6 +112,18 @@ def test_both_read_the_objects() -> None:
     found = fnabi.get_global_func("testing.echo")(point)
     assert (found.x, found.name) == (7, "a longer name")
     assert theirs.structural_equal(seen, point)
+
+
+@BOTH
+def test_values_of_other_classes_compare_themselves(t: Any) -> None:
+    point, other = (make_point(t, eq=True, order=True)(1) for _ in range(2))
+    assert point == mock.ANY
+    assert (point != mock.ANY) is False
+    assert point != 1
+    assert point != other
+    for each in (1, other):
+        with pytest.raises(TypeError, match="'<' not supported between instances of 'Point' and"):
+            _ = point < each
 
 
 @BOTH

@@ -17,6 +17,7 @@ import pytest
 
 from fnabi.cli import main
 from fnabi.many._table import _read as table_read
+from fnabi.many._table import _write as table_write
 
 pytest.importorskip("pyarrow")
 
@@ -248,3 +249,19 @@ def test_types_that_no_line_has_shown(tmp_path: Path, monkeypatch: pytest.Monkey
                     list(table.batches)
             else:
                 assert list(table.batches)[-1].to_pylist()[-1] == {"dims": last}
+
+
+def test_a_batch_that_fills_a_row_group_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_write, "_GROUP", 4)
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    batch = pyarrow.record_batch({"row": [1, 2]})
+    with (tmp_path / "out").open("wb") as file:
+        writer = table_write.WRITERS[".parquet"](file, batch.schema, True)
+        for _ in range(5):
+            writer.write(batch)
+        writer.close()
+    made = parquet.ParquetFile(tmp_path / "out").metadata
+    assert [made.row_group(each).num_rows for each in range(made.num_row_groups)] == [4, 4, 2]

@@ -15,6 +15,7 @@ import pytest
 from fnabi import FormatError, costs, vmfb
 from fnabi.cli import main
 from fnabi.vmfb import _size
+from fnabi.vmfb._values import Argument, Pure, Value
 from fnabi.vmfb.program import Allocation, Block, Program, Size
 from support.paths import DATA, ROOT
 
@@ -222,3 +223,11 @@ def test_sizes_that_are_no_formula() -> None:
     assert str((A * B).renamed({"A": "C", "B": "D"})) == "C*D"
     assert A.renamed({"B": "D"}) is None
     assert _size.named("input0").renamed({"A": "B"}) is None
+
+
+def test_a_pair_of_halves_has_the_size_of_the_low_one() -> None:
+    low, none, some = (Argument(number) for number in range(3))
+    leaves: dict[Value, Size] = {low: A, none: _size.number(0), some: _size.number(1)}
+    pairs = [Pure("pair", (0, high)) for high in (1, 2)]
+    sizes = _size.Sizes([low, none, some, *pairs], leaves.get)
+    assert [sizes[3], sizes[4]] == [A, None]

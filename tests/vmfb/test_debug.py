@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fnabi import vmfb
+from fnabi import bytecode, vmfb
 from fnabi.vmfb.debug import (
     CallSite,
     Database,
@@ -141,6 +141,7 @@ def test_rows_that_are_not_there_are_unknown(row: int) -> None:
     debug = database(A, Fused("why", (0, row)), f=[(1, row), (9, 1)])
     assert debug.locate("f", 1) == SourceLocation(UnknownLocation())
     assert str(debug.locate("f", 9)) == "fused<why>[a.mlir:3:14, unknown]"
+    assert [bytecode._file(debug, each) for each in (row, 1)] == ["", "a.mlir:3:14"]
 
 
 def test_rows_inside_themselves_end() -> None:

@@ -218,6 +218,15 @@ def test_a_repeat_begins_where_it_may() -> None:
     assert found == Repeat(1, 4, 3)
 
 
+@pytest.mark.parametrize(("names", "first"), [("ab|ab|ab|", 0), ("xb|ab|ab|ab|", 3)])
+def test_steps_that_repeat_begin_after_a_barrier(names: str, first: int) -> None:
+    dispatches = {name: Dispatch(0, name, None, (), 0, ()) for name in "abx"}
+    steps = tuple(dispatches.get(name) or Barrier(0) for name in names)
+    (graph,) = read_graphs([Program(0, "f", (Block(0, False, steps, (), "fail"),), ())])
+    assert graph is not None
+    assert graph.sections[0].repeats == (Repeat(first, 3, 3),)
+
+
 @given(st.lists(st.integers(0, 3), max_size=60))
 def test_repeats_are_true_and_the_best_comes_first(elements: list[int]) -> None:
     found = search(elements)

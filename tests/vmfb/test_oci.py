@@ -102,6 +102,18 @@ def test_a_digest_instead_of_a_tag(front: Front, registry: Registry) -> None:
         assert len(vmfb.open(f"{url}/m.vmfb").exports) == 9
 
 
+def test_a_file_with_another_ending(front: Front, registry: Registry) -> None:
+    registry.push("a/other", "prod", {"model.bin": MODULE})
+    root = f"{front.root}/a/other:prod"
+    assert names(f"{root}/model.bin") == {f"{root}/model.bin": None}
+    assert names(root) == {}
+
+
+def test_a_tag_that_is_not_there(front: Front) -> None:
+    for root in (f"{front.root}/a/models:gone", f"{front.root}/a/models:gone/*.vmfb"):
+        assert names(root) == {root: "No such file or directory"}
+
+
 def test_an_index_has_a_folder_for_each_platform(front: Front, registry: Registry) -> None:
     inner = []
     for name, platform in {

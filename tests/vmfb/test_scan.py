@@ -24,7 +24,7 @@ from fnabi.many._table import TableFile
 from fnabi.vmfb._scan import ScanError, ScanRow
 from support import vectors
 from support.nodes import nodes_of
-from support.paths import DATA, ROOT
+from support.paths import DATA
 
 MODULES = DATA / "vmfb"
 FILES = sorted(MODULES.glob("*.vmfb")) + sorted((MODULES / "malformed").glob("*.vmfb"))
@@ -594,22 +594,6 @@ def test_wrong_usage(argv: list[str], capsys: pytest.CaptureFixture[str]) -> Non
         main(argv)
     assert ended.value.code == 2
     assert capsys.readouterr().err.startswith("usage: fnabi")
-
-
-def test_scan_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    file = ROOT / "examples" / "classifier.vmfb"
-    assert main(["scan", str(file)]) == 0
-    assert capsys.readouterr().out.replace(str(file), "FILE") == (
-        "FILE  module classifier\n"
-        "  normalize  (input0: i8[?x64], input1: float32) -> (output0: float32[?x64])\n"
-        "  dense      (input0: float32[?x64], input1: float32[64x10], input2: float32[10])"
-        " -> (output0: float32[?x10])\n"
-        "  version    () -> (output0: i32)\n"
-        "  __init     () -> ()\n"
-        "4 functions in 1 file\n"
-    )
-    assert main(["scan", str(file), "/nowhere"]) == 1
-    assert capsys.readouterr() == ("", "fnabi: /nowhere: No such file or directory\n")
 
 
 def test_scan_as_json_is_ascii(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

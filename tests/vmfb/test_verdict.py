@@ -301,6 +301,11 @@ def test_a_file_that_lacks_read_only_data(missing: int) -> None:
     assert verdict.causes[0].kind == "fault"
 
 
+def test_ranges_of_releases() -> None:
+    assert parse_releases("f", "3.9.0..3.9.0") == ["3.9.0"]
+    assert parse_releases("f", "3.9.0,3.11.0..3.13.0") == ["3.9.0", "3.11.0", "3.12.0", "3.13.0"]
+
+
 def test_no_runtime_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise metadata.PackageNotFoundError(name)

@@ -123,7 +123,7 @@ class _Cutter:
         """Put words with spaces between them; what is `after` them belongs to the last one."""
         for match in _WORD.finditer(self._text, start, end):
             first, last = match.span()
-            continues = first > 0 and self._text[first - 1] != " "
+            continues = self._text[first - 1] != " "  # of the first word: it begins a line already
             with_unit = max(last, match.end("unit"))
             if hang + columns(self._text[first:with_unit]) > self._width:
                 with_unit = last
@@ -142,8 +142,7 @@ class _Cutter:
             if opening >= end:
                 self.put_words(start, end, hang, after)
                 return
-            word = self._text.find(" ", opening, end)
-            after_opening = columns(self._text[opening : end if word < 0 else word])
+            after_opening = columns(self._text[opening:end].partition(" ")[0])
             self.put_words(start, opening, hang, after_opening)
             if self._text[opening - 1 : opening] == " " and not self.fits(
                 self._end, opening, after_opening
