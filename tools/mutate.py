@@ -2,11 +2,12 @@
 
 A comparison is flipped, a check or a release of memory is dropped, or a reference is not counted,
 in a seeded sample of lines of C and Python. The fitting tests run on each mutant, in a copy of
-HEAD: those of its noun, and then each folder of tests of its room, once with all the changes that
-are left. Those that fail there are run again with each change alone, until every failure has its
-change. A mutant that all tests pass which pass without it has survived: a test is missing there, or
-the change means nothing, which ``tests/project/equivalent.toml`` says of those that were read.
-Survivors are printed with their lines; the status is 1 if more than a tenth of the others survives.
+HEAD: those of its noun, and then each folder of tests of its room, and the other tests that import
+it, once with all the changes that are left. Those that fail there are run again with each change
+alone, until every failure has its change. A mutant that all tests pass which pass without it has
+survived: a test is missing there, or the change means nothing, which
+``tests/project/equivalent.toml`` says of those that were read. Survivors are printed with their
+lines; the status is 1 if more than a tenth of the others survives.
 
 ``--seed`` is the commit's hash unless it is given, ``--count`` the number of mutants, ``--room``
 chooses places by the beginning of their path, such as ``csrc/vmfb``. ``--jobs`` mutants are tried
@@ -231,11 +232,30 @@ def near(path: str) -> list[list[str]]:
     return found
 
 
+def importers(path: str, besides: list[str]) -> list[str]:
+    """Return the tests that import a module of Python, besides those in these folders.
+
+    Those that import a package are none of its own.
+    """
+    name = path.removeprefix("python/").removesuffix(".py")
+    package, _, word = name.replace("/", ".").rpartition(".")
+    imports = re.compile(rf"\b{package}\.{word}\b|^ *from {package} import .*\b{word}\b", re.M)
+    files = ((each, each.relative_to(ROOT).as_posix()) for each in ROOT.glob("tests/**/test_*.py"))
+    return sorted(
+        name
+        for each, name in files
+        if not name.startswith(tuple(besides)) and imports.search(each.read_text())
+    )
+
+
 def around(path: str) -> list[list[str]]:
     """Return the other tests that fit a source: what a folder has is one command."""
     core, tests = fitting(path)
     made = [sorted(each.stem for each in (ROOT / name).glob("test_*.c")) for name in core]
-    return [*([*MAKE, *names] for names in made), *([*PYTEST, name] for name in tests)]
+    found = [*([*MAKE, *names] for names in made), *([*PYTEST, name] for name in tests)]
+    if path.endswith(".py") and (others := importers(path, tests)):
+        found.append([*PYTEST, *others])
+    return found
 
 
 FAILED = re.compile(

@@ -97,6 +97,11 @@ def test_the_nearest_tests_come_first(path: str, near: list[str]) -> None:
     assert bool(more) == path.startswith("csrc/lane/calls")
 
 
+def test_tests_that_import_a_module_are_around_it() -> None:
+    *_, last = mutate.around("python/fnabi/_base/secrets.py")
+    assert last == [*mutate.PYTEST, "tests/vmfb/test_url.py"]
+
+
 def test_what_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(mutate, "LIMIT", 0.2)
     assert not mutate.run([sys.executable, "-c", "import time; time.sleep(60)"], tmp_path)
