@@ -452,6 +452,7 @@ class RecordDecoder:
         module: object,
         /,
     ) -> tuple[_T, ...]: ...
+    def signatures(self, data: bytes, signature: Layout[_T], /) -> tuple[_T, ...]: ...
     def types(
         self,
         data: bytes,
