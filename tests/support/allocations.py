@@ -13,6 +13,7 @@ import ctypes
 import faulthandler
 import gc
 import io
+import itertools
 import json
 import linecache
 import os
@@ -412,8 +413,19 @@ _VECTOR = np.arange(4, dtype=np.float32)
 _LONG = "a text that is too long to be part of a value"
 
 
+def _read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    (view := array.view()).setflags(write=False)
+    return view
+
+
 _UNFIT = np.array(["x"])
 """What no value of the ABI can be made of."""
+
+
+class _ReadOnly:
+    """Lends memory that must not be written to."""
+
+    __dlpack__ = _read_only(_VECTOR).__dlpack__
 
 
 def _twice(value: Any) -> Any:
@@ -445,6 +457,8 @@ _CALLS: dict[str, tuple[object, ...]] = {
     "sum_tensor strided": (_VECTOR[::2],),
     "sum_tensor buffer": (array.array("f", [1, 2, 3]),),
     "sum_tensor wrong": (_VECTOR.astype("int8"),),
+    "sum_tensor read-only": (_ReadOnly(),),
+    "sum_tensor list": ([1.0, 2.0],),
     "shape_of": (_VECTOR.reshape(2, 2),),
     "product": (fnabi.Shape([2, 3, 4]),),
     "product wrong": ([2, 3, 4],),
@@ -531,6 +545,23 @@ def types_listed() -> Work:
     return lambda: (fnabi.get_type("ffi.Array").type_key, "ffi.Map" in fnabi.list_type_keys())
 
 
+_numbers = itertools.count()
+
+
+@operation
+def type_read() -> Work:
+    index = lane.define_type(f"tests.Read{next(_numbers)}", 64)
+    function = fnabi.Function(_fails)
+    lane.define_field(index, "x", _LONG, "", 0, (8, 8, 24), 1, 1, function, 3)
+    lane.define_method(index, "call", _LONG, "", False, function)
+
+    def work() -> object:
+        key, _, _, _, fields, methods, _ = lane.type_info(index)
+        return key, [(each.name, each.__doc__) for each in (*fields, *methods)]
+
+    return work
+
+
 @operation
 def schema_parse() -> Work:
     text = '{"type":"ffi.Function","args":[{"type":"int"},{"type":"ffi.Array","args":[]}]}'
@@ -550,7 +581,13 @@ def streams() -> Work:
 @operation
 def stand_in_symbols() -> Work:
     marker = lane.initialiser_marker()
-    return lambda: (len(lane.stand_in_symbols()), lane.initialiser_marker() == marker)
+    address = lane.stand_in_symbols()["TVMFFIEnvModRegisterSystemLibSymbol"]
+    ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(address)(b"symbol", address)
+    return lambda: (
+        len(lane.stand_in_symbols()),
+        len(lane.system_symbols()),
+        lane.initialiser_marker() == marker,
+    )
 
 
 @operation
@@ -642,6 +679,15 @@ def dialect_without_a_class_for_a_value() -> Work:
 
 
 @operation
+def dialect_with_a_backtrace() -> Work:
+    dialect = lane.Dialect()
+    dialect.backtrace = lambda problem, text: f"{text}, of {type(problem).__name__}"
+    problem = ValueError(_LONG)
+    vars(problem)["ffi_error"] = fnabi.Error("ValueError", _LONG, _LONG)
+    return lambda: str(dialect(fnabi.Any, problem))
+
+
+@operation
 def function_of_callable() -> Work:
     return lambda: fnabi.Function(_twice)(_LONG)
 
@@ -654,6 +700,11 @@ def function_of_callable_fails() -> Work:
 @operation
 def function_of_callable_fails_with_surrogates() -> Work:
     return lambda: fnabi.Function(_fails)("\udcff" + _LONG)
+
+
+@operation
+def function_of_many_arguments() -> Work:
+    return lambda: fnabi.Function(lambda *given: len(given))(1, 2.5, _LONG, None, b"bytes")
 
 
 @operation
@@ -676,6 +727,11 @@ def function_calls_back_fails() -> Work:
 def any_value() -> Work:
     values = [None, 1, 2.5, _LONG, b"bytes", [1, 2], {"a": 1}, True]
     return lambda: [(str(fnabi.Any(each).value), repr(fnabi.Any(each))) for each in values]
+
+
+@operation
+def value_of_a_new_class() -> Work:
+    return lambda: fnabi.Any(type("New", (), {})()).value.__class__.__name__
 
 
 @operation
@@ -718,7 +774,8 @@ def list_value() -> Work:
         made[1] = _LONG
         del made[2]
         made += [3]
-        return made.pop(), repr(made), made.tolist()
+        same = made == fnabi.List(made)
+        return made.pop(), repr(made), made.tolist(), same
 
     return work
 
@@ -821,7 +878,8 @@ def tensor_value() -> Work:
         again, wide = np.from_dlpack(made), np.asarray(made, np.float64)
         wider = made.__array__(np.float64), made.__array__(None, True)
         shown = repr(made), made.shape, (made.dtype, made.device) == parts
-        return shown, again.tolist(), len(wide), *(each.tolist() for each in wider)
+        copied = type(made.__dlpack__(copy=True))
+        return shown, again.tolist(), len(wide), copied, *(each.tolist() for each in wider)
 
     return work
 
