@@ -597,6 +597,13 @@ def bind() -> Work:
 
 
 @operation
+def bind_fails() -> Work:
+    """No function of Python calls it, which could lose the exception."""
+    call: Work = _functions().fail.bind("ValueError", _LONG)
+    return call
+
+
+@operation
 def row_map() -> Work:
     add = _functions().add
     return lambda: add.map([1, 2, 3], [4, 5, 6]).tolist()
@@ -957,6 +964,13 @@ def names_of_calls() -> list[str]:
     """Return the operations that call, and those with values."""
     names = [*OPERATIONS]
     return names[names.index("call add") : names.index("error_value") + 1]
+
+
+def names_of_records() -> list[str]:
+    """Return the operations that make objects of texts, and of a module."""
+    names = [*OPERATIONS]
+    texts = names[: names.index("types_parse") + 1]
+    return [*texts, *(f"vmfb_{what}_proven" for what in _READ)]
 
 
 # ----------------------------------------------------------------------------------------- faults

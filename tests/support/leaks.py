@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import reprlib
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,9 +20,15 @@ from functools import partial
 from types import CellType
 from typing import Any
 
+import pytest
+
 import fnabi
 from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from support.allocations import OPERATIONS
+from support.builds import FREE_THREADED
+from support.callee import callee_library
+from support.paths import TESTS
+from support.sanitizers import SANITIZE
 
 ENVIRONMENT = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
@@ -51,7 +59,10 @@ class _Counts(ctypes.Structure):
 def given_to(work: Any) -> list[object]:
     """Return the objects that an operation has, and those that they contain."""
     found: dict[int, object] = {}
-    left = [work.func, *work.args] if isinstance(work, partial) else [*(work.__closure__ or ())]
+    if isinstance(work, partial):
+        left = [work.func, *work.args]
+    else:  # a function of Python, or a bound call
+        left = [*(getattr(work, "__closure__", None) or ())]
     while left:
         each = left.pop()
         if id(each) not in found:
@@ -101,6 +112,23 @@ def kept(work: Callable[[], object]) -> tuple[int, dict[str, int]]:
             return 0, {}
         before = after
     return size, {name: number for name, number in zip(names, added, strict=True) if number}
+
+
+def check(names: list[str]) -> None:
+    """Fail if operations keep something, in a process that counts every byte."""
+    if SANITIZE or not hasattr(ctypes.CDLL(None), "mallinfo2"):
+        pytest.skip("counts the memory of the allocator of glibc 2.33")
+    if FREE_THREADED:
+        pytest.skip("a free-threaded build has an allocator of its own")
+    done = subprocess.run(
+        [sys.executable, "-m", "support.leaks", "", callee_library(), *names],
+        capture_output=True,
+        text=True,
+        env=os.environ | ENVIRONMENT,
+        cwd=TESTS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def main(names: list[str]) -> int:
