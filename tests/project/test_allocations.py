@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from fnabi._base import lane
 from fnabi.vmfb import _verdict
 from support import allocations
 from support.allocations import DATA, FAULTS, OPERATIONS, names_of_calls
@@ -121,10 +122,13 @@ def refusing() -> str:
     return built("refusing", "cc", "-O2", include, str(DATA / "allocations" / "refusing.c"))
 
 
-def run(refusing: str, *names: str) -> subprocess.CompletedProcess[str]:
+def run(
+    refusing: str, *names: str, module: str = "allocations", library: str | None = None
+) -> subprocess.CompletedProcess[str]:
     sanitizer = f"{os.environ.get('ASAN_OPTIONS', '')}:handle_segv=0"  # faulthandler says where
+    library = library or callee_library()
     return subprocess.run(
-        [sys.executable, "-m", "support.allocations", refusing, callee_library(), *names],
+        [sys.executable, "-m", f"support.{module}", refusing, library, *names],
         capture_output=True,
         text=True,
         env=os.environ | {"ASAN_OPTIONS": sanitizer},
@@ -150,6 +154,12 @@ def test_each_allocation_fails(part: int, refusing: str) -> None:
 @pytest.mark.slow
 def test_each_allocation_of_a_call_fails(refusing: str) -> None:
     done = run(refusing, *names_of_calls())
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@with_fork
+def test_each_allocation_of_the_initialisation_fails(refusing: str) -> None:
+    done = run(refusing, module="initialisation", library=lane.__file__)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
