@@ -236,6 +236,7 @@ def types_parse() -> Work:
 _CLASSIFIER = (DATA.parents[1] / "examples" / "classifier.vmfb").read_bytes()
 _PROVEN = (DATA.parents[1] / "examples" / "releases" / "1.0" / "project.vmfb").read_bytes()
 _NEEDS = (DATA / "needs" / "params_vmvx.vmfb").read_bytes()
+_BROKEN = (DATA / "vmfb" / "abi_broken.vmfb").read_bytes()
 
 
 def _of_module(read: Callable[[vmfb.Module], object], data: bytes = _CLASSIFIER) -> Work:
@@ -267,6 +268,12 @@ _READ: dict[str, Callable[[vmfb.Module], object]] = {
 for _name, _data in {"classifier": _CLASSIFIER, "proven": _PROVEN, "needs": _NEEDS}.items():
     for _what, _read in _READ.items():
         OPERATIONS[f"vmfb_{_what}_{_name}"] = partial(_of_module, _read, _data)
+
+
+@operation
+def vmfb_exports_broken() -> Work:
+    """Their signatures cannot be read."""
+    return _of_module(lambda module: [each.name for each in module.exports.values()], _BROKEN)
 
 
 @operation
@@ -970,7 +977,7 @@ def names_of_records() -> list[str]:
     """Return the operations that make objects of texts, and of a module."""
     names = [*OPERATIONS]
     texts = names[: names.index("types_parse") + 1]
-    return [*texts, *(f"vmfb_{what}_proven" for what in _READ)]
+    return [*texts, *(f"vmfb_{what}_proven" for what in _READ), "vmfb_exports_broken"]
 
 
 # ----------------------------------------------------------------------------------------- faults
