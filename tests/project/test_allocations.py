@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ from support.allocations import DATA, FAULTS, OPERATIONS, names_of_calls
 from support.callee import built, callee_library
 from support.paths import ROOT
 from support.public import BY_FNABI, public_callables
+from support.sanitizers import SANITIZE
 
 
 def with_fork(test: Callable[..., None]) -> Callable[..., None]:
@@ -152,7 +154,15 @@ def test_each_allocation_fails(part: int, refusing: str) -> None:
 
 @with_fork
 @pytest.mark.slow
-def test_each_allocation_of_a_call_fails(refusing: str) -> None:
+@pytest.mark.parametrize("language", ["Python", "C"])
+def test_each_allocation_of_a_call_fails(
+    language: str, refusing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    callee_library()  # the compiler needs its memory
+    if language == "C":
+        if SANITIZE or platform.libc_ver()[0] != "glibc":
+            pytest.skip("replaces the allocator of glibc")
+        monkeypatch.setenv("LD_PRELOAD", refusing)
     done = run(refusing, *names_of_calls())
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -2,7 +2,8 @@
 
 ``python allocations.py LIBRARY CALLEE NAME...`` does this to some of `OPERATIONS`, each in a
 process of its own, which a fault may end. LIBRARY is data/allocations/refusing.c, compiled, and
-CALLEE the library of `callee.callee_library`. Every public operation belongs in the table.
+CALLEE the library of `callee.callee_library`. Where LIBRARY is preloaded, the allocations are those
+of C. Every public operation belongs in the table.
 """
 
 from __future__ import annotations
@@ -1044,15 +1045,18 @@ def crash_of_others(lines: list[str]) -> bool:
 
 
 def is_of_others(problem: BaseException | None) -> bool:
-    """Return whether Python, its library or NumPy raised an exception that is not ours.
+    """Return whether Python, its library, NumPy or a called library told another exception.
 
     They report what fails without memory as something else: `os.fspath` says that a path is no
     path, locks raise a RuntimeError, and a `__getattr__` that `hasattr` calls loses its exception.
+    A function to which C gives no memory for its error leaves none.
     """
     known = (
         r".*expected str, bytes or os\.PathLike object, not \w+Path|can't allocate (read )?lock"
         r"|<function __getattr__ at \w+> returned NULL without setting an exception"
     )
+    if "LD_PRELOAD" in os.environ:
+        known += r"|.*: the function failed with status -1 and left no error; .*"
     if re.fullmatch(known, str(problem)):
         return True
     traceback = problem.__traceback__ if problem is not None else None
