@@ -124,8 +124,9 @@ FNABI_API const char* fnabi_code_remedy(int32_t code);
 /* --------------------------------------------------------------- interrupts */
 
 /* Long operations call a function of the caller's about every millisecond, with
- * `data`. Where it returns true, they end with FNABI_INTERRUPTED. It may call
- * functions of this header. Each thread has its own, at first NULL: none. */
+ * `data`. Where it returns true, they end with FNABI_INTERRUPTED; until they
+ * have ended, it must go on to return true. It may call functions of this
+ * header. Each thread has its own, at first NULL: none. */
 typedef bool (*fnabi_poll_function)(void* data);
 FNABI_API void fnabi_set_poll(fnabi_poll_function poll, void* data);
 

@@ -582,7 +582,6 @@ static bool read_list(reading* r, int side, size_t at) {
 static bool read_function(reading* r, size_t name, const char* model) {
   size_t start = r->w->size;
   bool tried = false;
-  if (r->code == FNABI_INTERRUPTED) return false;
   r->results_tried = false;
   r->code = FNABI_OK;
   for (size_t at = name;; at++) {

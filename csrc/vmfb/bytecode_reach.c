@@ -188,7 +188,7 @@ static bool sort(fnabi_vector* list, size_t size, size_t member, uint32_t keys,
   begins->size = 0;
   if (!fnabi_vector_reserve(begins, (keys + 1) * sizeof(uint32_t)) ||
       !fnabi_vector_reserve(&sorted, list->size + 1))
-    goto failed;
+    return no_memory(error);
   begins->size = (keys + 1) * sizeof(uint32_t);
   memset(begins->data, 0, begins->size);
   uint32_t* begin = (uint32_t*)(void*)begins->data;
@@ -208,9 +208,6 @@ static bool sort(fnabi_vector* list, size_t size, size_t member, uint32_t keys,
   if (list->size != 0) memcpy(list->data, sorted.data, list->size);
   free(sorted.data);
   return true;
-failed:
-  free(sorted.data);
-  return no_memory(error);
 }
 
 bool fnabi_reach_open(fnabi_reach* r, const fnabi_bytecode* module,

@@ -597,6 +597,16 @@ def test_values_beside_columns():
     assert plain("add_ints").map([1, 2], 10, (3, 4)).tolist() == [14, 16]
 
 
+def test_rows_hold_their_objects():
+    thing = object()
+    before = sys.getrefcount(thing)
+    values, array = fnabi.AnyArray([thing]), fnabi.Array([thing])
+    plain("nargs").map(values)
+    plain("nargs").map([1, 2], array)
+    assert sys.getrefcount(thing) == before + 2
+    assert values[0] is array[0] is thing
+
+
 def test_map_of_no_rows():
     assert plain("fail_silent").map([]).tolist() == []
 
@@ -665,6 +675,23 @@ def test_a_column_that_shrinks():
     with pytest.raises(IndexError) as raised:
         plain("nargs").map(column)
     assert raised.value.row == 4
+
+
+def test_a_column_whose_items_fail():
+    class Failing(list):
+        def __getitem__(self, i):
+            raise ZeroDivisionError
+
+    class Ends(tuple):
+        def __len__(self):
+            return 5
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        plain("nargs").map(Failing([1, 2, 3]))
+    assert raised.value.row == 0
+    with pytest.raises(IndexError) as raised:
+        plain("nargs").map(Ends([1, 2, 3]))
+    assert raised.value.row == 3
 
 
 @pytest.mark.threads

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import os
-import subprocess
 import sys
 from types import FrameType
 
@@ -13,9 +11,6 @@ import pytest
 
 from support import leaks
 from support.allocations import names_of_calls
-from support.builds import FREE_THREADED
-from support.callee import callee_library
-from support.paths import TESTS
 from support.sanitizers import SANITIZE
 
 _held: list[object] = []
@@ -32,16 +27,5 @@ def test_nothing_is_leaked() -> None:
     assert ctypes.CDLL(None)["__lsan_do_recoverable_leak_check"]() == 0
 
 
-@pytest.mark.skipif(bool(SANITIZE), reason="counts the memory of glibc's allocator")
-@pytest.mark.skipif(FREE_THREADED, reason="a free-threaded build has an allocator of its own")
-@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="needs glibc 2.33")
 def test_no_operation_keeps_memory() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "support.leaks", "", callee_library(), *names_of_calls()],
-        capture_output=True,
-        text=True,
-        env=os.environ | leaks.ENVIRONMENT,
-        cwd=TESTS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    leaks.check(names_of_calls())

@@ -336,6 +336,24 @@ print(held() is not None)
     assert told == "True\n"
 
 
+def test_a_field_holds_its_default_once() -> None:
+    told = run_apart(
+        ABSENT
+        + """
+from fnabi import Array, Function
+from fnabi._base import lane
+from support.leaks import strong_count
+default = Array([1])
+before = strong_count(default).value
+index = lane.define_type("typed.Default", 64)
+setter = Function(lambda address, value: None)
+lane.define_field(index, "x", "", "", 0, (8, 8, 24), 1, 1, setter, default)
+print(strong_count(default).value - before)
+"""
+    )
+    assert told == "1\n"
+
+
 def test_libraries_of_both_tables() -> None:
     """The original is loaded later: the same library is bound to it from a copy."""
     told = run_apart(

@@ -13,6 +13,7 @@ import pytest
 
 import fnabi
 from fnabi import CallError, Device, MissingPackageError
+from support.apart import run_apart
 from support.callee import built, interop_library, tvm_ffi_folder
 
 np = pytest.importorskip("numpy")
@@ -157,6 +158,24 @@ def test_streams_that_are_set(framework: Any) -> None:
             pass
     with pytest.raises(CallError, match="of 0 or more"), fnabi.use_raw_stream(Device(2, -1), 1):
         pass
+
+
+def test_streams_without_libtvm_ffi() -> None:
+    """Each device has one, also where the type or the number is another's."""
+    told = run_apart(
+        """
+        import sys; sys.modules["tvm_ffi"] = None
+        import fnabi
+        from contextlib import ExitStack
+        devices = [fnabi.Device(*each) for each in (("cuda", 1), ("cuda", 2), ("rocm", 1))]
+        with ExitStack() as stack:
+            for number, device in enumerate(devices, 5):
+                stack.enter_context(fnabi.use_raw_stream(device, number))
+            print([*map(fnabi.get_raw_stream, devices)])
+        print([*map(fnabi.get_raw_stream, devices)])
+        """
+    )
+    assert told == "[5, 6, 7]\n[0, 0, 0]\n"
 
 
 def test_the_stream_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:

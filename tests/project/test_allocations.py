@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -18,12 +19,14 @@ from typing import Any
 
 import pytest
 
+from fnabi._base import lane
 from fnabi.vmfb import _verdict
 from support import allocations
 from support.allocations import DATA, FAULTS, OPERATIONS, names_of_calls
 from support.callee import built, callee_library
 from support.paths import ROOT
 from support.public import BY_FNABI, public_callables
+from support.sanitizers import SANITIZE
 
 
 def with_fork(test: Callable[..., None]) -> Callable[..., None]:
@@ -121,10 +124,13 @@ def refusing() -> str:
     return built("refusing", "cc", "-O2", include, str(DATA / "allocations" / "refusing.c"))
 
 
-def run(refusing: str, *names: str) -> subprocess.CompletedProcess[str]:
+def run(
+    refusing: str, *names: str, module: str = "allocations", library: str | None = None
+) -> subprocess.CompletedProcess[str]:
     sanitizer = f"{os.environ.get('ASAN_OPTIONS', '')}:handle_segv=0"  # faulthandler says where
+    library = library or callee_library()
     return subprocess.run(
-        [sys.executable, "-m", "support.allocations", refusing, callee_library(), *names],
+        [sys.executable, "-m", f"support.{module}", refusing, library, *names],
         capture_output=True,
         text=True,
         env=os.environ | {"ASAN_OPTIONS": sanitizer},
@@ -148,8 +154,22 @@ def test_each_allocation_fails(part: int, refusing: str) -> None:
 
 @with_fork
 @pytest.mark.slow
-def test_each_allocation_of_a_call_fails(refusing: str) -> None:
+@pytest.mark.parametrize("language", ["Python", "C"])
+def test_each_allocation_of_a_call_fails(
+    language: str, refusing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    callee_library()  # the compiler needs its memory
+    if language == "C":
+        if SANITIZE or platform.libc_ver()[0] != "glibc":
+            pytest.skip("replaces the allocator of glibc")
+        monkeypatch.setenv("LD_PRELOAD", refusing)
     done = run(refusing, *names_of_calls())
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@with_fork
+def test_each_allocation_of_the_initialisation_fails(refusing: str) -> None:
+    done = run(refusing, module="initialisation", library=lane.__file__)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -2,7 +2,8 @@
 
 ``python allocations.py LIBRARY CALLEE NAME...`` does this to some of `OPERATIONS`, each in a
 process of its own, which a fault may end. LIBRARY is data/allocations/refusing.c, compiled, and
-CALLEE the library of `callee.callee_library`. Every public operation belongs in the table.
+CALLEE the library of `callee.callee_library`. Where LIBRARY is preloaded, the allocations are those
+of C. Every public operation belongs in the table.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import ctypes
 import faulthandler
 import gc
 import io
+import itertools
 import json
 import linecache
 import os
@@ -235,6 +237,7 @@ def types_parse() -> Work:
 _CLASSIFIER = (DATA.parents[1] / "examples" / "classifier.vmfb").read_bytes()
 _PROVEN = (DATA.parents[1] / "examples" / "releases" / "1.0" / "project.vmfb").read_bytes()
 _NEEDS = (DATA / "needs" / "params_vmvx.vmfb").read_bytes()
+_BROKEN = (DATA / "vmfb" / "abi_broken.vmfb").read_bytes()
 
 
 def _of_module(read: Callable[[vmfb.Module], object], data: bytes = _CLASSIFIER) -> Work:
@@ -266,6 +269,12 @@ _READ: dict[str, Callable[[vmfb.Module], object]] = {
 for _name, _data in {"classifier": _CLASSIFIER, "proven": _PROVEN, "needs": _NEEDS}.items():
     for _what, _read in _READ.items():
         OPERATIONS[f"vmfb_{_what}_{_name}"] = partial(_of_module, _read, _data)
+
+
+@operation
+def vmfb_exports_broken() -> Work:
+    """Their signatures cannot be read."""
+    return _of_module(lambda module: [each.name for each in module.exports.values()], _BROKEN)
 
 
 @operation
@@ -412,8 +421,19 @@ _VECTOR = np.arange(4, dtype=np.float32)
 _LONG = "a text that is too long to be part of a value"
 
 
+def _read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    (view := array.view()).setflags(write=False)
+    return view
+
+
 _UNFIT = np.array(["x"])
 """What no value of the ABI can be made of."""
+
+
+class _ReadOnly:
+    """Lends memory that must not be written to."""
+
+    __dlpack__ = _read_only(_VECTOR).__dlpack__
 
 
 def _twice(value: Any) -> Any:
@@ -445,6 +465,8 @@ _CALLS: dict[str, tuple[object, ...]] = {
     "sum_tensor strided": (_VECTOR[::2],),
     "sum_tensor buffer": (array.array("f", [1, 2, 3]),),
     "sum_tensor wrong": (_VECTOR.astype("int8"),),
+    "sum_tensor read-only": (_ReadOnly(),),
+    "sum_tensor list": ([1.0, 2.0],),
     "shape_of": (_VECTOR.reshape(2, 2),),
     "product": (fnabi.Shape([2, 3, 4]),),
     "product wrong": ([2, 3, 4],),
@@ -531,6 +553,23 @@ def types_listed() -> Work:
     return lambda: (fnabi.get_type("ffi.Array").type_key, "ffi.Map" in fnabi.list_type_keys())
 
 
+_numbers = itertools.count()
+
+
+@operation
+def type_read() -> Work:
+    index = lane.define_type(f"tests.Read{next(_numbers)}", 64)
+    function = fnabi.Function(_fails)
+    lane.define_field(index, "x", _LONG, "", 0, (8, 8, 24), 1, 1, function, 3)
+    lane.define_method(index, "call", _LONG, "", False, function)
+
+    def work() -> object:
+        key, _, _, _, fields, methods, _ = lane.type_info(index)
+        return key, [(each.name, each.__doc__) for each in (*fields, *methods)]
+
+    return work
+
+
 @operation
 def schema_parse() -> Work:
     text = '{"type":"ffi.Function","args":[{"type":"int"},{"type":"ffi.Array","args":[]}]}'
@@ -550,13 +589,26 @@ def streams() -> Work:
 @operation
 def stand_in_symbols() -> Work:
     marker = lane.initialiser_marker()
-    return lambda: (len(lane.stand_in_symbols()), lane.initialiser_marker() == marker)
+    address = lane.stand_in_symbols()["TVMFFIEnvModRegisterSystemLibSymbol"]
+    ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(address)(b"symbol", address)
+    return lambda: (
+        len(lane.stand_in_symbols()),
+        len(lane.system_symbols()),
+        lane.initialiser_marker() == marker,
+    )
 
 
 @operation
 def bind() -> Work:
     add = _functions().add
     return lambda: add.bind(2, 3)()
+
+
+@operation
+def bind_fails() -> Work:
+    """No function of Python calls it, which could lose the exception."""
+    call: Work = _functions().fail.bind("ValueError", _LONG)
+    return call
 
 
 @operation
@@ -642,6 +694,15 @@ def dialect_without_a_class_for_a_value() -> Work:
 
 
 @operation
+def dialect_with_a_backtrace() -> Work:
+    dialect = lane.Dialect()
+    dialect.backtrace = lambda problem, text: f"{text}, of {type(problem).__name__}"
+    problem = ValueError(_LONG)
+    vars(problem)["ffi_error"] = fnabi.Error("ValueError", _LONG, _LONG)
+    return lambda: str(dialect(fnabi.Any, problem))
+
+
+@operation
 def function_of_callable() -> Work:
     return lambda: fnabi.Function(_twice)(_LONG)
 
@@ -654,6 +715,11 @@ def function_of_callable_fails() -> Work:
 @operation
 def function_of_callable_fails_with_surrogates() -> Work:
     return lambda: fnabi.Function(_fails)("\udcff" + _LONG)
+
+
+@operation
+def function_of_many_arguments() -> Work:
+    return lambda: fnabi.Function(lambda *given: len(given))(1, 2.5, _LONG, None, b"bytes")
 
 
 @operation
@@ -676,6 +742,11 @@ def function_calls_back_fails() -> Work:
 def any_value() -> Work:
     values = [None, 1, 2.5, _LONG, b"bytes", [1, 2], {"a": 1}, True]
     return lambda: [(str(fnabi.Any(each).value), repr(fnabi.Any(each))) for each in values]
+
+
+@operation
+def value_of_a_new_class() -> Work:
+    return lambda: fnabi.Any(type("New", (), {})()).value.__class__.__name__
 
 
 @operation
@@ -718,7 +789,8 @@ def list_value() -> Work:
         made[1] = _LONG
         del made[2]
         made += [3]
-        return made.pop(), repr(made), made.tolist()
+        same = made == fnabi.List(made)
+        return made.pop(), repr(made), made.tolist(), same
 
     return work
 
@@ -821,7 +893,8 @@ def tensor_value() -> Work:
         again, wide = np.from_dlpack(made), np.asarray(made, np.float64)
         wider = made.__array__(np.float64), made.__array__(None, True)
         shown = repr(made), made.shape, (made.dtype, made.device) == parts
-        return shown, again.tolist(), len(wide), *(each.tolist() for each in wider)
+        copied = type(made.__dlpack__(copy=True))
+        return shown, again.tolist(), len(wide), copied, *(each.tolist() for each in wider)
 
     return work
 
@@ -901,6 +974,13 @@ def names_of_calls() -> list[str]:
     return names[names.index("call add") : names.index("error_value") + 1]
 
 
+def names_of_records() -> list[str]:
+    """Return the operations that make objects of texts, and of a module."""
+    names = [*OPERATIONS]
+    texts = names[: names.index("types_parse") + 1]
+    return [*texts, *(f"vmfb_{what}_proven" for what in _READ), "vmfb_exports_broken"]
+
+
 # ----------------------------------------------------------------------------------------- faults
 
 
@@ -965,15 +1045,18 @@ def crash_of_others(lines: list[str]) -> bool:
 
 
 def is_of_others(problem: BaseException | None) -> bool:
-    """Return whether Python, its library or NumPy raised an exception that is not ours.
+    """Return whether Python, its library, NumPy or a called library told another exception.
 
     They report what fails without memory as something else: `os.fspath` says that a path is no
     path, locks raise a RuntimeError, and a `__getattr__` that `hasattr` calls loses its exception.
+    A function to which C gives no memory for its error leaves none.
     """
     known = (
         r".*expected str, bytes or os\.PathLike object, not \w+Path|can't allocate (read )?lock"
         r"|<function __getattr__ at \w+> returned NULL without setting an exception"
     )
+    if "LD_PRELOAD" in os.environ:
+        known += r"|.*: the function failed with status -1 and left no error; .*"
     if re.fullmatch(known, str(problem)):
         return True
     traceback = problem.__traceback__ if problem is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from fnabi import FormatError, compat, needs, vmfb
 from fnabi.cli import main
 from fnabi.vmfb.needs import Parameter
 from support.bytecode_template import MOVE, REF, Part, assemble, call, load
-from support.flatbuffer import Numbers, String, Table, Vector, module
+from support.flatbuffer import Node, Numbers, String, Table, Vector, module
 from support.paths import DATA, TESTS
 
 NEEDS = DATA / "needs"
@@ -260,8 +261,11 @@ def query(category: int, key: int) -> tuple[Part, ...]:
     return call(0, [REF, REF | category, REF | key], [0, 2])
 
 
-def everything() -> bytes:
-    """Return a module that needs something of every kind, of which the tests in C have a copy."""
+def everything(texts: tuple[bytes, ...] = TEXTS, more: Mapping[int, Node] = {}) -> bytes:
+    """Return a module that needs something of every kind, of which the tests in C have a copy.
+
+    `more` is what the module has besides, by the number of the field.
+    """
     store = b"\x09" + struct.pack("<II", 0, 0)
     code = assemble(
         ("first",),
@@ -339,7 +343,7 @@ def everything() -> bytes:
         b"io_parameters.load": b"0rIrrrIiirrr_r",
         b"hal_loader.executable.query_support": b"0r_i",
     }
-    fields = {
+    fields: dict[int, Node | bytes] = {
         0: String(b"m"),
         4: Vector([Table({0: String(b"!hal.executable")})]),
         6: Vector(
@@ -348,7 +352,7 @@ def everything() -> bytes:
         8: Vector([Table({0: String(b"0v_v")}) for _ in rows]),
         9: Vector(
             [
-                *(Table({2: Numbers(text)}) for text in TEXTS),
+                *(Table({2: Numbers(text)}) for text in texts),
                 Table({3: struct.pack("<Q", 1 << 20), 4: struct.pack("<Q", 4)}),
             ]
         ),
@@ -357,7 +361,7 @@ def everything() -> bytes:
         13: struct.pack("<I", 17 << 16),
         14: Numbers(whole),
     }
-    return module(Table(fields))
+    return module(Table({**fields, **more}))
 
 
 def test_everything_that_a_module_needs() -> None:
@@ -377,6 +381,14 @@ def test_everything_that_a_module_needs() -> None:
         Parameter("load", None, None, None, None),
         Parameter("load", "model", None, None, None),
     )
+
+
+def test_a_query_of_an_unknown_key_is_of_no_target(tmp_path: Path) -> None:
+    texts = tuple(each or b"local*" for each in TEXTS)
+    export = Table({0: String(b"f"), 1: struct.pack("<i", 0)})
+    (tmp_path / "m.vmfb").write_bytes(everything(texts, {7: Vector([export])}))
+    ((row,),) = (batch.rows() for batch in vmfb.scan(tmp_path))
+    assert row.target == "local,vulkan,metal,hal_loader vmvx-bytecode-fb"
 
 
 def test_executables_that_share_their_bytes_too_often() -> None:

@@ -204,6 +204,15 @@ def test_a_segment_without_bytes_need_not_be_there() -> None:
         assert len([each for each in verdict.causes if each.kind == "fault"]) == faults
 
 
+def test_code_that_no_release_runs() -> None:
+    data = (DATA / "vmfb" / "scalars.vmfb").read_bytes()
+    code = b"\x79\x5a\x01\0\0\0"  # a function that returns its argument
+    other = code[:-1] + b"\x10"  # or a register that it lacks
+    module = vmfb.from_buffer(data.replace(code, other, 1))
+    (cause,) = module.runs_on(vmfb.releases()[-1]).causes
+    assert str(cause).startswith("no release accepts it: register out of range: %i4096")
+
+
 def test_causes_in_words() -> None:
     module = vmfb.open(CLASSIFIER)
     assert str(module.runs_on("3.13.0")) == "IREE 3.13.0: loads"

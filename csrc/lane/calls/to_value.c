@@ -333,12 +333,10 @@ static int view_stream(PyObject* value, fnabi_any* out) {
 /* An object of the package tvm_ffi. Adds a reference, because tvm_ffi may
  * release its own during a call. */
 static int view_peer(PyObject* value, fnabi_any* out) {
-  PyObject* number = PyObject_CallMethod(value, "__chandle__", NULL);
-  if (number == NULL) return -1;
-  fnabi_object* object = (fnabi_object*)PyLong_AsVoidPtr(number);
-  Py_DECREF(number);
+  if (view_pointer(PyObject_CallMethod(value, "__chandle__", NULL), out) < 0)
+    return -1;
+  fnabi_object* object = out->v_pointer;
   if (object == NULL) {
-    if (PyErr_Occurred()) return -1;
     fnabi_any_set(out, FNABI_INDEX_NONE, 0);
     return LANE_BORROWED;
   }

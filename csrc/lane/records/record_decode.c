@@ -423,20 +423,15 @@ typedef struct export_classes {
   PyObject *unreadable, *module;
 } export_classes;
 
-/* Calls with values whose references it takes over; NULL when one is NULL. */
-static PyObject* call(PyObject* callable, PyObject** values, size_t count) {
+/* Calls with fields whose references it takes over; NULL when one is NULL. */
+static PyObject* call(PyObject* callable, PyObject* const* f) {
   bool whole = true;
-  PyObject* tuple = PyTuple_New((Py_ssize_t)count);
-  for (size_t i = 0; i < count; i++) {
-    whole &= values[i] != NULL;
-    if (tuple != NULL)
-      PyTuple_SetItem(tuple, (Py_ssize_t)i, values[i]);
-    else
-      Py_XDECREF(values[i]);
-  }
-  if (tuple == NULL) return NULL;
-  PyObject* result = whole ? PyObject_CallObject(callable, tuple) : NULL;
-  Py_DECREF(tuple);
+  for (size_t i = 0; i < EXPORT_FIELDS; i++) whole &= f[i] != NULL;
+  PyObject* result =
+      whole ? PyObject_CallFunctionObjArgs(callable, f[0], f[1], f[2], f[3],
+                                           f[4], f[5], NULL)
+            : NULL;
+  for (size_t i = 0; i < EXPORT_FIELDS; i++) Py_XDECREF(f[i]);
   return result;
 }
 
@@ -466,7 +461,7 @@ static PyObject* build_export(builder* b, const export_classes* of) {
     fields[5] = Py_NewRef(of->module);
   }
   return readable ? lane_record_make(of->class, fields)
-                  : call(of->unreadable, fields, of->class->count);
+                  : call(of->unreadable, fields);
 }
 
 /* A record of plain values. */

@@ -152,6 +152,14 @@ static int64_t work_on_message(int32_t abi, const void* data, size_t size,
   return encode(abi, data, size, error);
 }
 
+/* Reads a declaration three times: with more arguments than it has. */
+static int64_t work_on_counts(int32_t abi, const void* data, size_t size,
+                              fnabi_error* error) {
+  (void)abi;
+  return fnabi_declaration_decode(data, size, 2 * MANY, NULL, 0, NULL, NULL, 0,
+                                  error);
+}
+
 /* Whichever call of the poll function ends it, the work is interrupted. */
 static void check_each_end(work* run, int32_t abi, const void* data,
                            size_t size) {
@@ -200,7 +208,9 @@ static void test_texts(void) {
     fnabi_error error = {0};
     char* text = repeated(&texts[i], &size);
     check_each_end(work_on_text, texts[i].abi, text, size);
-    if (texts[i].abi != FNABI_ABI_DECLARATION) {
+    if (texts[i].abi == FNABI_ABI_DECLARATION) {
+      check_each_end(work_on_counts, texts[i].abi, text, size);
+    } else {
       int64_t needed = decode(texts[i].abi, text, size, NULL, 0, &error);
       uint8_t* message = malloc((size_t)needed);
       CHECK(message != NULL);

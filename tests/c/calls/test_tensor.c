@@ -25,6 +25,9 @@ static void test_problems(void) {
   fnabi_dl_tensor good = floats(data, 2, shape, NULL);
   CHECK(fnabi_dl_problem(&good) == NULL);
   CHECK(fnabi_dl_count(&good) == 6 && fnabi_dl_bytes(&good) == 24);
+  int64_t large[] = {INT64_MAX, 2, 0}; /* the product would overflow */
+  fnabi_dl_tensor empty = floats(data, 3, large, NULL);
+  CHECK(fnabi_dl_count(&empty) == 0);
   fnabi_dl_tensor bad = good;
   bad.ndim = -1;
   CHECK(fnabi_dl_problem(&bad) != NULL);

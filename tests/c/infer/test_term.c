@@ -1,6 +1,8 @@
-/* Terms: what is not known of a view is equal to nothing. */
+/* Terms: what is not known of a view is equal to nothing, and a choice between
+ * two equal values is one of them. */
 #include "check.h"
 #include "infer/term.h"
+#include "vmfb/bytecode.h"
 
 int main(void) {
   static const fnabi_term nothing[] = {FNABI_TERM_UNKNOWN, FNABI_TERM_NULL};
@@ -17,6 +19,9 @@ int main(void) {
   CHECK(fnabi_term_dim(&terms, view, 0) == FNABI_TERM_UNKNOWN);
   CHECK(fnabi_term_rank(&terms, view) == FNABI_TERM_UNKNOWN);
   CHECK(fnabi_term_element_type(&terms, view) == FNABI_TERM_UNKNOWN);
+  static const unsigned selects[] = {FNABI_OP_SELECT_I32, FNABI_OP_SELECT_I64};
+  for (int i = 0; i < 2; i++)
+    CHECK(fnabi_term_pure(&terms, selects[i], view, view, view) == view);
   fnabi_terms_close(&terms);
   return 0;
 }

@@ -1,41 +1,63 @@
 /* Python's allocator, with a count for the thread that runs an operation, which
- * gets no memory from one allocation on. */
+ * gets no memory from one allocation on. Where the library is preloaded, it is
+ * the allocator of C instead, from which the core has its memory. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 enum { DOMAINS = 3 };
 static PyMemAllocatorEx plain[DOMAINS];
-static _Thread_local struct {
-  int runs;
+enum { PYTHON = 1, C };
+static __attribute__((tls_model("initial-exec"))) _Thread_local struct {
+  int runs; /* which of the two, or 0 */
   Py_ssize_t count, first, last;
 } now;
 
 /* Counts an allocation of an operation, and returns whether it is refused. */
-static int refused(void) {
-  if (!now.runs) return 0;
+static int refused(int by) {
+  if (now.runs != by) return 0;
   now.count++;
   return now.count >= now.first && now.count <= now.last;
 }
 
 static void* get(void* of, size_t size) {
   PyMemAllocatorEx* a = of;
-  return refused() ? NULL : a->malloc(a->ctx, size);
+  return refused(PYTHON) ? NULL : a->malloc(a->ctx, size);
 }
 
 static void* get_clear(void* of, size_t count, size_t size) {
   PyMemAllocatorEx* a = of;
-  return refused() ? NULL : a->calloc(a->ctx, count, size);
+  return refused(PYTHON) ? NULL : a->calloc(a->ctx, count, size);
 }
 
 static void* resize(void* of, void* memory, size_t size) {
   PyMemAllocatorEx* a = of;
-  return refused() ? NULL : a->realloc(a->ctx, memory, size);
+  return refused(PYTHON) ? NULL : a->realloc(a->ctx, memory, size);
 }
 
 static void release(void* of, void* memory) {
   PyMemAllocatorEx* a = of;
   a->free(a->ctx, memory);
 }
+
+#ifdef __GLIBC__
+extern void* __libc_malloc(size_t size);
+extern void* __libc_calloc(size_t count, size_t size);
+extern void* __libc_realloc(void* memory, size_t size);
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED void* malloc(size_t size) {
+  return refused(C) ? NULL : __libc_malloc(size);
+}
+
+EXPORTED void* calloc(size_t count, size_t size) {
+  return refused(C) ? NULL : __libc_calloc(count, size);
+}
+
+EXPORTED void* realloc(void* memory, size_t size) {
+  return refused(C) ? NULL : __libc_realloc(memory, size);
+}
+#endif
 
 static PyObject* run(PyObject* module, PyObject* args) {
   (void)module;
@@ -45,7 +67,7 @@ static PyObject* run(PyObject* module, PyObject* args) {
   now.count = 0;
   now.first = first;
   now.last = last;
-  now.runs = 1;
+  now.runs = getenv("LD_PRELOAD") == NULL ? PYTHON : C;
   PyObject* value = PyObject_CallNoArgs(operation);
   now.runs = 0;
   PyErr_Fetch(&type, &exception, &traceback);
