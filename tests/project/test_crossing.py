@@ -37,7 +37,6 @@ from fnabi._base import core, lane, records
 from fnabi.errors import LayoutWarning
 from fnabi.vmfb._bytes import ModuleBytes
 from fnabi.vmfb._export import Export, _exports_by_message, decode_exports
-from fnabi.vmfb._function import _signatures_by_message, decode_signatures
 from fnabi.vmfb._infer import Alias, Fences, Proofs, _types_by_message, decode_types
 from fnabi.vmfb._instructions import _findings_by_message
 from support.crossings import CROSSINGS, Crossing
@@ -60,7 +59,7 @@ MODULES = sorted(DATA.rglob("*.vmfb"))
 
 RECORDS = [
     *(types.DType, *get_args(types.Type), types.Signature, iree_abi.Signature, Export),
-    *(Alias, Fences, Proofs, vmfb.FunctionSignature),
+    *(Alias, Fences, Proofs),
 ]
 """Every class that the lane fills in place."""
 
@@ -84,7 +83,6 @@ def test_the_fast_ways_are_taken() -> None:
     assert vmfb._verify == types.decoder.verify
     assert decode_exports is not _exports_by_message
     assert decode_types is not _types_by_message
-    assert decode_signatures is not _signatures_by_message
     assert records._differing == []
 
 
@@ -137,7 +135,6 @@ def same_module(data: bytes) -> None:
             export.attrs.pairs for export in plain[1]
         ]
     assert outcome(decode_types, data) == outcome(_types_by_message, data)
-    assert outcome(decode_signatures, data) == outcome(_signatures_by_message, data)
     same_findings(data)
 
 

@@ -10,7 +10,6 @@
 #include "lane/records/init.h"
 #include "lane/records/record.h"
 #include "lane/runtime/interrupt.h"
-#include "vmfb/vmfb.h"
 
 /* --------------------------------------------------------------------- memo */
 
@@ -99,7 +98,6 @@ typedef struct builder {
   const uint8_t* at;
   memo* shared;               /* or NULL */
   const types_classes* types; /* or NULL */
-  const lane_record* class;   /* or NULL */
 } builder;
 
 /* A big-endian number of `bytes` bytes. */
@@ -650,7 +648,7 @@ static PyObject* read_signature(decoder* self, PyObject* const* args,
     return NULL;
   }
   if (message_read(self, args[0], run, 0, &m)) {
-    builder b = {self, m.bytes, NULL, NULL, NULL};
+    builder b = {self, m.bytes, NULL, NULL};
     value = build_signature(&b, class);
   }
   message_close(&m);
@@ -693,76 +691,11 @@ static PyObject* decoder_exports(decoder* self, PyObject* const* args,
   size_t guess = (size_t)size < GUESS_MAX / 2 ? 2 * (size_t)size : GUESS_MAX;
   if (message_read(self, args[0], fnabi_vmfb_exports, guess, &m)) {
     memo shared = {0};
-    builder b = {self, m.bytes, &shared, NULL, NULL};
+    builder b = {self, m.bytes, &shared, NULL};
     value = build_exports(&b, &of);
   }
   message_close(&m);
   return value;
-}
-
-static PyObject* build_attribute(builder* b) {
-  PyObject* pair = PyTuple_New(2);
-  b->at++;
-  for (Py_ssize_t i = 0; i < 2 && pair != NULL; i++) {
-    PyObject* text = i == 0 ? build_shared_text(b) : build_text(b);
-    if (text == NULL || PyTuple_SetItem(pair, i, text) < 0) Py_CLEAR(pair);
-  }
-  if (pair != NULL) PyObject_GC_UnTrack(pair);
-  return pair;
-}
-
-static PyObject* build_attributes(builder* b) {
-  return build_tuple(b, build_attribute);
-}
-
-/* A calling convention and attributes. */
-static PyObject* build_function_signature(builder* b) {
-  PyObject* fields[2];
-  build* const items[] = {build_shared_text, build_attributes};
-  b->at++;
-  build_fields(b, fields, items, 2);
-  return lane_record_make(b->class, fields);
-}
-
-static int64_t read_function_signatures(const char* data, size_t size,
-                                        uint8_t* out, size_t capacity,
-                                        fnabi_error* error) {
-  return fnabi_vmfb_field(data, size, MODULE_SIGNATURES, out, capacity, error);
-}
-
-/* Builds what `all` makes of the message of `run`. In a large module, objects
- * that are equal are shared. */
-static PyObject* read_many(decoder* self, PyObject* data, core_decoder* run,
-                           builder b, build* all) {
-  memo shared;
-  message m;
-  PyObject* value = NULL;
-  Py_ssize_t size = PyBytes_Size(data);
-  if (size < 0) return NULL;
-  size_t guess = (size_t)size / 2 < GUESS_MAX ? (size_t)size / 2 : GUESS_MAX;
-  if (message_read(self, data, run, guess, &m)) {
-    bool many = (size_t)size >= MANY;
-    if (many) memset(&shared, 0, sizeof shared);
-    b.decoder = self;
-    b.at = m.bytes;
-    b.shared = many ? &shared : NULL;
-    value = all(&b);
-  }
-  message_close(&m);
-  return value;
-}
-
-static PyObject* build_function_signatures(builder* b) {
-  return build_tuple(b, build_function_signature);
-}
-
-static PyObject* decoder_signatures(decoder* self, PyObject* const* args,
-                                    Py_ssize_t count) {
-  if (!check_count(count, 2)) return NULL;
-  const lane_record* class = lane_record_get(args[1], 2, 2);
-  if (class == NULL) return NULL;
-  return read_many(self, args[0], read_function_signatures,
-                   (builder){.class = class}, build_function_signatures);
 }
 
 /* A function of the types of an earlier one is the earlier one's index. */
@@ -790,6 +723,8 @@ static PyObject* decoder_types(decoder* self, PyObject* const* args,
                                Py_ssize_t count) {
   enum { CLASS_COUNT = 4 };
   const lane_record* of[CLASS_COUNT];
+  message m;
+  PyObject* value = NULL;
   if (!check_count(count, 2) ||
       !check_count(PyTuple_Size(args[1]), CLASS_COUNT))
     return NULL;
@@ -799,8 +734,18 @@ static PyObject* decoder_types(decoder* self, PyObject* const* args,
     if (of[i] == NULL) return NULL;
   }
   types_classes classes = {of[0], of[1], of[2], of[3]};
-  return read_many(self, args[0], fnabi_bytecode_signatures,
-                   (builder){.types = &classes}, build_types);
+  Py_ssize_t size = PyBytes_Size(args[0]);
+  if (size < 0) return NULL;
+  size_t guess = (size_t)size / 2 < GUESS_MAX ? (size_t)size / 2 : GUESS_MAX;
+  if (message_read(self, args[0], fnabi_bytecode_signatures, guess, &m)) {
+    memo shared;
+    bool many = (size_t)size >= MANY;
+    if (many) memset(&shared, 0, sizeof shared);
+    builder b = {self, m.bytes, many ? &shared : NULL, &classes};
+    value = build_types(&b);
+  }
+  message_close(&m);
+  return value;
 }
 
 static PyObject* decoder_verify(decoder* self, PyObject* const* args,
@@ -948,13 +893,9 @@ static void decoder_dealloc(decoder* self) {
 #define METHOD(name) \
   {#name, (PyCFunction)(void (*)(void))decoder_##name, METH_FASTCALL, NULL}
 static PyMethodDef methods[] = {
-    METHOD(raw),
-    METHOD(iree_abi),
-    METHOD(exports),
-    METHOD(signatures),
-    METHOD(types),
-    METHOD(verify),
-    {"sound", (PyCFunction)decoder_sound, METH_O, NULL},
+    METHOD(raw),          METHOD(iree_abi),
+    METHOD(exports),      METHOD(types),
+    METHOD(verify),       {"sound", (PyCFunction)decoder_sound, METH_O, NULL},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {

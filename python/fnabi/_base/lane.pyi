@@ -452,7 +452,6 @@ class RecordDecoder:
         module: object,
         /,
     ) -> tuple[_T, ...]: ...
-    def signatures(self, data: bytes, signature: Layout[_T], /) -> tuple[_T, ...]: ...
     def types(
         self,
         data: bytes,

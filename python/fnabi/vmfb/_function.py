@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from fnabi._base import core, records
-from fnabi._base.lane import RecordDecoder
-from fnabi._fnabi import lib
-from fnabi.types import decoder
 from fnabi.vmfb._bytes import ModuleBytes
 from fnabi.vmfb._records import NO_SIGNATURE, Attributes, Features, FunctionSignature
 
@@ -76,25 +71,3 @@ class VmFunction(msgspec.Struct, frozen=True):
     def __repr__(self) -> str:
         convention = self.signature.calling_convention if self.signature else "no signature"
         return f"<VmFunction {self.ordinal} {convention}, {self.bytecode_length} bytes>"
-
-
-SIGNATURES = 8
-"""The id of the signatures among the fields of the root in the schema."""
-
-_signatures = core.Decoder(tuple[FunctionSignature, ...])
-
-
-def _signatures_by_message(source: bytes) -> tuple[FunctionSignature, ...]:
-    """Decode a message of the core with msgspec: the plain equivalent of the fast path."""
-    return core.decode(lib.fnabi_vmfb_field, _signatures, source, SIGNATURES)
-
-
-def _fastest(fast: RecordDecoder | None) -> Callable[[bytes], tuple[FunctionSignature, ...]]:
-    layout = records.layout(FunctionSignature)
-    if fast is None or layout is None:
-        return _signatures_by_message
-    return lambda source: fast.signatures(source, layout)
-
-
-decode_signatures = _fastest(decoder)
-"""Decode the signatures of a verified module, whose file is given up to its FlatBuffer's end."""
