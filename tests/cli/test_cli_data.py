@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -282,6 +283,25 @@ def test_a_scan_as_csv(tmp_path: Path) -> None:
             row[name] = None if row[name] is None else json.loads(row[name])
             assert row.pop(name) == other.pop(name)
         assert row == {name: in_csv(value) for name, value in other.items()}
+
+
+def test_a_scan_names_its_first_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cut.vmfb").write_text("no module")
+    assert main(["scan", ".", "-o", "one.jsonl"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "fnabi: ./cut.vmfb: file ends before the module does at byte 9, expected a .vmfb module,"
+        " got text",
+        "fnabi: 1 of 1 row has an error; one.jsonl is written, with all rows",
+    ]
+    shutil.copy(DATA / "vmfb" / "abi_broken.vmfb", "broken.vmfb")
+    assert main(["scan", ".", "-o", "all.jsonl"]) == 1
+    first, *more, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("fnabi: ./broken.vmfb: bad_blank: not well-formed JSON at byte 0 in ")
+    assert len(more) == 4
+    assert "of which 5 are shown; all.jsonl is written, with all rows" in last
 
 
 HARMLESS = {

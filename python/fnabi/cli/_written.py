@@ -17,6 +17,9 @@ from fnabi.many._table._parts import Parts, Place
 
 _WRITTEN_SCHEMA = "fnabi.written/1"
 
+SHOWN = 5
+"""The number of rows of an output whose errors are shown."""
+
 _SECONDS = 0.5
 """How long a batch that is not needed may take, before its input is closed."""
 
@@ -45,9 +48,10 @@ def write_output(
     noun: str,
     most: Limit | None = None,
     parts: Parts | None = None,
-    shown: int | None = None,
 ) -> int:
     """Write batches of rows to the output, and return the exit status.
+
+    The batches have shown their first `SHOWN` errors.
 
     Args:
         arguments: The arguments of `add_output`.
@@ -57,7 +61,6 @@ def write_output(
         most: How many rows may have errors: with more, nothing is written and the status is 1.
             Without it everything is written, and the status is 1 if a row has an error.
         parts: The parts of the output that are there already, or None if it is not made in parts.
-        shown: How many errors were shown at most, or None for all.
 
     """
     kept = 0 if parts is None else parts.last.rows
@@ -99,8 +102,7 @@ def write_output(
     fails = bad > 0 and most is None
     if bad:
         written = f"; {arguments.output} is written, with all rows" if fails else ""
-        some = shown is not None and shown < bad and not kept
-        first = f", of which {shown} are shown" if some else ""
+        first = f", of which {SHOWN} are shown" if bad > SHOWN and not kept else ""
         complain("", f"{_told(bad, rows, noun)}{first}{written}")
     return 1 if fails else 0
 

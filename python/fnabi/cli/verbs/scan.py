@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from fnabi import vmfb
@@ -17,8 +17,8 @@ from fnabi.cli._output import (
     check_output,
     wanted_progress,
 )
-from fnabi.cli._screen import Screen, counted, name_width, one_line, signature
-from fnabi.cli._written import Rows, write_output
+from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
+from fnabi.cli._written import SHOWN, Rows, write_output
 from fnabi.many._table._json import JsonLines
 from fnabi.vmfb._scan import Scan, ScanRow
 
@@ -51,8 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if not shown:
         check_output(arguments)
-        batches = (Rows(each, len(each), each.bad) for each in found)
-        status = write_output(arguments, found, batches, "row")
+        status = write_output(arguments, found, _told(found), "row")
         tell_empty(found.empty)
         return 1 if found.empty else status
     if arguments.json:
@@ -66,6 +65,19 @@ def run(arguments: argparse.Namespace) -> int:
         bad = _show_scan(Screen(), _rows(found))
     tell_empty(found.empty)
     return 1 if bad or found.empty else 0
+
+
+def _told(found: Scan) -> Iterator[Rows]:
+    """Yield the rows, and say what is wrong with the first that have an error."""
+    left = SHOWN
+    for batch in found:
+        if batch.bad and left:
+            wrong = (row for row in batch.rows() if row.error is not None)
+            for row in islice(wrong, left):
+                function = "" if row.function is None else f"{row.function}: "
+                complain(where(row.file), f"{function}{row.error}")
+                left -= 1
+        yield Rows(batch, len(batch), batch.bad)
 
 
 def _rows(found: Scan) -> Iterator[ScanRow]:

@@ -19,7 +19,7 @@ from fnabi._base.text import did_you_mean
 from fnabi._base.version import VERSION
 from fnabi.cli._output import output_format, wanted_progress
 from fnabi.cli._screen import complain, counted, where
-from fnabi.cli._written import Rows, write_output
+from fnabi.cli._written import SHOWN, Rows, write_output
 from fnabi.cli.verbs.decode._abis import BLANK, meant_abi, parse
 from fnabi.cli.verbs.decode._inputs import Inputs
 from fnabi.errors import CallError, FormatError, NotFoundError
@@ -36,9 +36,6 @@ from fnabi.many.columns._split import run, split_file
 
 _BATCH_BYTES = 1 << 22
 """The number of bytes that each thread decodes at once."""
-
-_SHOWN = 5
-"""The number of rows whose errors are shown."""
 
 _OPTIONS = ("column", "text", "prefix", "into", "raw_csv")
 """The options that the content of the output depends on, besides ABI and format."""
@@ -78,7 +75,7 @@ def write_decoded(arguments: argparse.Namespace) -> int:
         inputs.advance = stack.enter_context(progress)
         batches = work.batches()
         most = arguments.max_errors
-        return write_output(arguments, schema, batches, work.noun, most, parts, _SHOWN)
+        return write_output(arguments, schema, batches, work.noun, most, parts)
 
 
 def _made(arguments: argparse.Namespace, abi: str) -> dict[str, Any]:
@@ -226,7 +223,7 @@ class _OfLines(_Work):
         for data, shares, end in found:
             columns = Columns(self._abi, run(shares, self._abi))
             bad = columns.bad
-            for error in islice(columns.iter_errors() if bad else (), _SHOWN - self._shown):
+            for error in islice(columns.iter_errors() if bad else (), SHOWN - self._shown):
                 line = bytes(data).split(b"\n", error.row + 1)[error.row].removesuffix(b"\r")
                 try:
                     if line:
@@ -355,7 +352,7 @@ class _OfTables(_Work):
             is_bad = compute.not_equal(*((status, "ok") if codes is None else (codes, 0)))
             bad = compute.sum(is_bad).as_py() or 0
             texts = batch.column(self._arguments.column)
-            left = _SHOWN - self._shown
+            left = SHOWN - self._shown
             for row in compute.indices_nonzero(is_bad)[:left].to_pylist() if bad and left else ():
                 text = texts[row].as_py()
                 try:
