@@ -17,7 +17,6 @@ than tables. Then not even the catalog's own file can be opened again, and the s
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shutil
 import stat
@@ -295,8 +294,10 @@ class FileStore(_Place):
             return "none"
         self._merge_log()
         if own is None:  # an earlier fnabi has written it
+            from hashlib import file_digest  # which searches do without
+
             with open(self._file, "rb") as file:
-                return hashlib.file_digest(file, "blake2b").hexdigest()
+                return file_digest(file, "blake2b").hexdigest()
         status = os.stat(self._file)  # another program may have changed it
         return f"{own} {status.st_size} {status.st_mtime_ns}"
 
