@@ -310,7 +310,7 @@ def _parameters(accesses: Iterable[_Access]) -> Iterator[Parameter]:
 # ---------------------------------------------------------------------------------- targets
 
 
-_NAME = r"HAL device `([^`]*)`"
+_NAME = re.compile(r"HAL device `([^`]*)`")
 
 
 def _targets(found: Rows) -> Iterator[Target]:
@@ -318,7 +318,7 @@ def _targets(found: Rows) -> Iterator[Target]:
     texts = [each.text for each in found.failures if "not found or unavailable" in each.text]
     targets = dict.fromkeys(
         msgspec.structs.replace(target, name=name[1] if name else "")
-        for text, name in ((text, re.match(_NAME, text)) for text in texts)
+        for text, name in ((text, _NAME.match(text)) for text in texts)
         for target in _parsed_targets(text)
     )
     yield from targets
@@ -511,7 +511,7 @@ def _spirv(data: memoryview) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(capabilities), tuple(names)
 
 
-_NUMBER = r"[0-9]{1,20}"
+_NUMBER = re.compile(r"[0-9]{1,20}")
 
 
 def transients_of(name: str, attrs: Mapping[str, str]) -> Transients | None:
@@ -520,5 +520,5 @@ def transients_of(name: str, attrs: Mapping[str, str]) -> Transients | None:
     function = attrs.get("iree.abi.transients.size")
     if constant is None and function is None:
         return None
-    size = int(constant) if constant is not None and re.fullmatch(_NUMBER, constant) else None
+    size = int(constant) if constant is not None and _NUMBER.fullmatch(constant) else None
     return Transients(name, size, function)
