@@ -3,6 +3,7 @@
 #include "vmfb/bytecode.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "abi/cconv.h"
 #include "base/error.h"
@@ -280,9 +281,12 @@ char fnabi_registers_step(fnabi_registers* r) {
 /* ------------------------------------------------------------------ modules */
 
 /* Allocates an array of `count` elements; NULL if `count` is 0. */
-static bool make(fnabi_bytecode* b, void** array, size_t count, size_t size) {
+static bool make(fnabi_bytecode* b, void** array, size_t count, size_t size,
+                 bool zeroed) {
   if (count == 0) return true;
-  *array = calloc(count, size);
+  *array = zeroed                     ? calloc(count, size)
+           : count <= SIZE_MAX / size ? malloc(count * size)
+                                      : NULL;
   if (*array != NULL) return true;
   fnabi_fail(b->error, FNABI_MEMORY, 0, NULL);
   return false;
@@ -319,7 +323,7 @@ static bool read_signature(fnabi_bytecode* b, const fnabi_fb_table* table,
 static bool find_types(fnabi_bytecode* b, const fnabi_fb_field* field) {
   return fnabi_fb_tables(&b->fb, &b->root, field, &b->type_place,
                          &b->type_count) &&
-         make(b, (void**)&b->types, b->type_count, sizeof *b->types);
+         make(b, (void**)&b->types, b->type_count, sizeof *b->types, true);
 }
 
 static bool read_type(fnabi_bytecode* b, const fnabi_fb_field* field,
@@ -334,7 +338,8 @@ static bool read_type(fnabi_bytecode* b, const fnabi_fb_field* field,
 static bool find_imports(fnabi_bytecode* b, const fnabi_fb_field* field) {
   return fnabi_fb_tables(&b->fb, &b->root, field, &b->import_place,
                          &b->import_count) &&
-         make(b, (void**)&b->imports, b->import_count, sizeof *b->imports);
+         make(b, (void**)&b->imports, b->import_count, sizeof *b->imports,
+              true);
 }
 
 static bool read_import_table(fnabi_bytecode* b, const fnabi_fb_field* field,
@@ -359,15 +364,16 @@ static bool read_import(fnabi_bytecode* b, const fnabi_fb_field* field,
   return fnabi_fb_in_element(&b->fb, field->name, index);
 }
 
-static bool find_functions(fnabi_bytecode* b, const fnabi_fb_field* fields) {
+static bool find_functions(fnabi_bytecode* b, const fnabi_fb_field* fields,
+                           bool zeroed) {
   return fnabi_fb_flat(&b->fb, &b->root, &fields[MODULE_FUNCTIONS],
                        &b->function_place, &b->function_count) &&
          fnabi_fb_flat(&b->fb, &b->root, &fields[MODULE_BYTECODE],
                        &b->code_place, &b->code_size) &&
          fnabi_fb_tables(&b->fb, &b->root, &fields[MODULE_SIGNATURES],
                          &b->signature_place, &b->signature_count) &&
-         make(b, (void**)&b->functions, b->function_count,
-              sizeof *b->functions);
+         make(b, (void**)&b->functions, b->function_count, sizeof *b->functions,
+              zeroed);
 }
 
 /* Reads the struct FunctionDescriptor of a function. */
@@ -486,7 +492,7 @@ static bool read_rodata(fnabi_bytecode* b, const fnabi_fb_field* field,
   size_t place;
   fnabi_fb_view view;
   if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &b->rodata_count) ||
-      !make(b, (void**)&b->rodata, b->rodata_count, sizeof *b->rodata))
+      !make(b, (void**)&b->rodata, b->rodata_count, sizeof *b->rodata, true))
     return false;
   for (size_t i = 0; i < b->rodata_count; i++)
     if (!fnabi_fb_enter(&b->fb, field->table, place + 4 * i, &view) ||
@@ -514,8 +520,10 @@ static uint64_t root_place(const fnabi_bytecode* b,
   return b->fb.origin + b->root.place + b->root.shape->at[field->id];
 }
 
-/* Finds everything that instructions refer to, except read-only data. */
-static bool begin(fnabi_bytecode* b, const char* data, size_t size,
+/* Finds everything that instructions refer to, except read-only data. Unless they
+ * are zeroed, the functions are not: to clear thousands takes longer than to read
+ * one. */
+static bool begin(fnabi_bytecode* b, const char* data, size_t size, bool zeroed,
                   fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
   *b = (fnabi_bytecode){.error = error};
@@ -530,12 +538,13 @@ static bool begin(fnabi_bytecode* b, const char* data, size_t size,
   b->version_place = root_place(b, version);
   b->requirements_place = root_place(b, requirements);
   return find_types(b, &fields[MODULE_TYPES]) &&
-         find_imports(b, &fields[MODULE_IMPORTS]) && find_functions(b, fields);
+         find_imports(b, &fields[MODULE_IMPORTS]) &&
+         find_functions(b, fields, zeroed);
 }
 
 bool fnabi_bytecode_open_tables(fnabi_bytecode* b, const char* data,
                                 size_t size, fnabi_error* error) {
-  return begin(b, data, size, error);
+  return begin(b, data, size, true, error);
 }
 
 bool fnabi_bytecode_read_import(fnabi_bytecode* b, size_t index, bool name) {
@@ -554,7 +563,7 @@ bool fnabi_bytecode_open_unnamed(fnabi_bytecode* b, const char* data,
                                  size_t size, fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
   size_t place;
-  if (!begin(b, data, size, error)) return false;
+  if (!begin(b, data, size, true, error)) return false;
   for (size_t i = 0; i < b->import_count; i++)
     if (!read_import(b, &fields[MODULE_IMPORTS], i)) return false;
   for (size_t i = 0; i < b->function_count; i++)
@@ -592,9 +601,14 @@ bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
          read_rodata(b, &fields[MODULE_RODATA], (const uint8_t*)data, size);
 }
 
-/* Reads the target of an operand. Sets *calls if it is a function. */
+static void clear_functions(fnabi_bytecode* b, size_t begin, size_t end) {
+  memset(b->functions + begin, 0, (end - begin) * sizeof *b->functions);
+}
+
+/* Reads the target of an operand of a function. Sets *calls if it is a function,
+ * and clears the others at the first one. */
 static bool read_referred(fnabi_bytecode* b, const fnabi_operand* operand,
-                          bool* calls) {
+                          size_t ordinal, bool* calls) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
   uint64_t index = operand->value & ~(uint64_t)FNABI_CALLEE_IMPORT;
   switch (operand->kind) {
@@ -606,6 +620,10 @@ static bool read_referred(fnabi_bytecode* b, const fnabi_operand* operand,
       if ((operand->value & FNABI_CALLEE_IMPORT) != 0)
         return index >= b->import_count || b->imports[index].readable ||
                read_import(b, &fields[MODULE_IMPORTS], (size_t)index);
+      if (!*calls) {
+        clear_functions(b, 0, ordinal);
+        clear_functions(b, ordinal + 1, b->function_count);
+      }
       *calls = true;
       return index >= b->function_count || b->functions[index].place != 0 ||
              read_function(b, fields, (size_t)index);
@@ -621,15 +639,17 @@ bool fnabi_bytecode_open_function(fnabi_bytecode* b, const char* data,
   fnabi_instruction at;
   fnabi_error later; /* the caller decodes the instructions and reports it */
   bool calls = false;
-  if (!begin(b, data, size, error)) return false;
+  if (!begin(b, data, size, false, error)) return false;
   if (!fnabi_bytecode_known(b, &later) || ordinal >= b->function_count)
     return true;
+  clear_functions(b, (size_t)ordinal, (size_t)ordinal + 1);
   if (!read_function(b, fields, (size_t)ordinal)) return false;
   const fnabi_bytecode_view* view = &b->functions[ordinal].view;
   for (uint32_t o = 0; o < view->size; o += at.size) {
     if (!fnabi_bytecode_decode(view, o, &at, &later)) break;
     for (int i = 0; i < at.count; i++)
-      if (!read_referred(b, &at.operands[i], &calls)) return false;
+      if (!read_referred(b, &at.operands[i], (size_t)ordinal, &calls))
+        return false;
   }
   return !calls || fnabi_bytecode_name_functions(b);
 }
