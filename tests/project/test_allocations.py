@@ -163,6 +163,7 @@ def test_each_allocation_of_a_call_fails(
         if SANITIZE or platform.libc_ver()[0] != "glibc":
             pytest.skip("replaces the allocator of glibc")
         monkeypatch.setenv("LD_PRELOAD", refusing)
+        monkeypatch.setenv("REFUSE_C", "1")
     done = run(refusing, *names_of_calls())
     assert done.returncode == 0, done.stdout + done.stderr
 

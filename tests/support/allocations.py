@@ -2,8 +2,8 @@
 
 ``python allocations.py LIBRARY CALLEE NAME...`` does this to some of `OPERATIONS`, each in a
 process of its own, which a fault may end. LIBRARY is data/allocations/refusing.c, compiled, and
-CALLEE the library of `callee.callee_library`. Where LIBRARY is preloaded, the allocations are those
-of C. Every public operation belongs in the table.
+CALLEE the library of `callee.callee_library`. Where LIBRARY is preloaded and
+``REFUSE_C`` set, the allocations are those of C. Every public operation belongs in the table.
 """
 
 from __future__ import annotations
@@ -1055,7 +1055,7 @@ def is_of_others(problem: BaseException | None) -> bool:
         r".*expected str, bytes or os\.PathLike object, not \w+Path|can't allocate (read )?lock"
         r"|<function __getattr__ at \w+> returned NULL without setting an exception"
     )
-    if "LD_PRELOAD" in os.environ:
+    if "REFUSE_C" in os.environ:
         known += r"|.*: the function failed with status -1 and left no error; .*"
     if re.fullmatch(known, str(problem)):
         return True

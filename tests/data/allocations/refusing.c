@@ -67,7 +67,7 @@ static PyObject* run(PyObject* module, PyObject* args) {
   now.count = 0;
   now.first = first;
   now.last = last;
-  now.runs = getenv("LD_PRELOAD") == NULL ? PYTHON : C;
+  now.runs = getenv("REFUSE_C") == NULL ? PYTHON : C;
   PyObject* value = PyObject_CallNoArgs(operation);
   now.runs = 0;
   PyErr_Fetch(&type, &exception, &traceback);
