@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-_CHAIN = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*(?:::|://))")
+_CHAIN = r"::(?=[A-Za-z][A-Za-z0-9+.-]*(?:::|://))"
 """Where URLs of fsspec are chained, unlike the colons of an address of IPv6."""
 
 _HIDDEN = "***"
@@ -29,15 +29,15 @@ _SECRET_ENDS = (
 _UNCERTAIN = {"key", "code", "session", "sessionid", "sid", "ticket", "nonce", "acl", "id"}
 """Names of parameters whose values give access if they look random."""
 
-_RANDOM = re.compile(
+_RANDOM = (
     r"(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9_=~+-]{20,}|[0-9A-Fa-f-]{32,}"
     r"|eyJ[\w-]{5,}\.[\w.-]+"
 )
 
-_SIGNED = re.compile(r"x-(amz|goog|oss|cos|obs|tos|bce|ms)-.*|q-(ak|sign.*|key-time|.*-list)")
+_SIGNED = r"x-(amz|goog|oss|cos|obs|tos|bce|ms)-.*|q-(ak|sign.*|key-time|.*-list)"
 """Names of the parameters of signed URLs; others for the same file differ in them."""
 
-_OF_SIGNATURE = re.compile(
+_OF_SIGNATURE = (
     r"expires?|expiry|exp|expiration|valid_?(until|from|to)|e|policy|key-pair-id|md5|st|algorithm"
 )
 """Names of parameters that belong to a signature, if there is one."""
@@ -58,19 +58,17 @@ _WEB = ("http", "https", "webdav", "webdavs", "dav", "davs")
 _LOGINS = ("ftp", "ftps", "sftp", "ssh", "smb", "hdfs", "webhdfs")
 """Protocols with the name of a user there, which is a part of where a file is."""
 
-_IN_TEXT = re.compile(
-    r"(?<![A-Za-z0-9+.-])([0-9+.-]*+)([A-Za-z][A-Za-z0-9+.-]*+://[^\s\"'<>`{}|\\^]+)"
-)
-_PAIR = re.compile(
+_IN_TEXT = r"(?<![A-Za-z0-9+.-])([0-9+.-]*+)([A-Za-z][A-Za-z0-9+.-]*+://[^\s\"'<>`{}|\\^]+)"
+_PAIR = (
     r"(?<![\w.-])((?:(?![A-Za-z])[\w.-])*+)([A-Za-z][\w.-]*+)"
     r"([\"']\s*+:\s*+[\"']|=[\"']?|%3[Dd])([^\s&;\"'<>,)\]}]+)"
 )
 """Both begin where a word does, and read it once: a search within would take quadratic time."""
 
-_PARAMETER = re.compile(r";([^=/;]++)=[^/;]*+")
+_PARAMETER = r";([^=/;]++)=[^/;]*+"
 """A parameter of a path."""
 
-_HEADER = re.compile(r"(?i)\b(bearer|basic|token) ([A-Za-z0-9._~+/=-]*[0-9][A-Za-z0-9._~+/=-]{7,})")
+_HEADER = r"(?i)\b(bearer|basic|token) ([A-Za-z0-9._~+/=-]*[0-9][A-Za-z0-9._~+/=-]{7,})"
 
 _DEPTH = 8
 """How often a URL may be in the query of another; one that is deeper is not shown."""
@@ -95,7 +93,7 @@ def plain_url(url: str) -> str:
 def _plain(url: str, depth: int) -> str:
     if depth > _DEPTH:
         return _HIDDEN
-    return "::".join(_plain_part(part, depth) for part in _CHAIN.split(url))
+    return "::".join(_plain_part(part, depth) for part in re.split(_CHAIN, url))
 
 
 def _plain_part(url: str, depth: int) -> str:
@@ -105,8 +103,8 @@ def _plain_part(url: str, depth: int) -> str:
     user, host, rest = _split(rest)
     rest, hash, fragment = rest.partition("#")
     path, question, query = rest.partition("?")
-    path = _PARAMETER.sub(lambda each: "" if _gives_access(_name(each[1])) else each[0], path)
-    path = _IN_TEXT.sub(lambda each: each[1] + _plain(each[2], depth + 1), path)
+    path = re.sub(_PARAMETER, lambda each: "" if _gives_access(_name(each[1])) else each[0], path)
+    path = re.sub(_IN_TEXT, lambda each: each[1] + _plain(each[2], depth + 1), path)
     query = _plain_query(query, depth)
     if hash and "=" in fragment:
         fragment = _plain_query(fragment, depth)
@@ -156,12 +154,12 @@ def _plain_query(query: str, depth: int) -> str:
     for index, name in enumerate(names):
         part = parts[2 * index]
         if _gives_access(name) or (
-            (is_signed and _OF_SIGNATURE.fullmatch(name.lower()))
+            (is_signed and re.fullmatch(_OF_SIGNATURE, name.lower()))
             or (is_sas and name.lower() in _SAS)
         ):
             continue
         value = _unquoted(part.partition("=")[2] if name else part)
-        if (not name or name.lower() in _UNCERTAIN) and _RANDOM.fullmatch(value):
+        if (not name or name.lower() in _UNCERTAIN) and re.fullmatch(_RANDOM, value):
             from hashlib import blake2b  # which few URLs need
 
             value = blake2b(value.encode(), digest_size=4).hexdigest()
@@ -178,7 +176,7 @@ def _gives_access(name: str) -> bool:
     return (
         not _SECRETS.isdisjoint(found)
         or "".join(found).endswith(_SECRET_ENDS)
-        or _SIGNED.fullmatch(name.lower()) is not None
+        or re.fullmatch(_SIGNED, name.lower()) is not None
     )
 
 
@@ -189,14 +187,14 @@ def hidden_urls(text: str) -> str:
     """Return a text in which all URLs are as `public` makes them."""
     if "://" not in text:
         return text
-    return _IN_TEXT.sub(lambda found: found[1] + plain_url(found[2]), text)
+    return re.sub(_IN_TEXT, lambda found: found[1] + plain_url(found[2]), text)
 
 
 def _hidden(text: str) -> str:
     """Return a text about a request with ``***`` for what looks like secrets."""
     text = hidden_urls(text)
-    text = _HEADER.sub(lambda found: f"{found[1]} {_HIDDEN}", text)
-    return _PAIR.sub(_hide_pair, text)
+    text = re.sub(_HEADER, lambda found: f"{found[1]} {_HIDDEN}", text)
+    return re.sub(_PAIR, _hide_pair, text)
 
 
 def _hide_pair(found: re.Match[str]) -> str:
@@ -253,7 +251,7 @@ def _name(text: str) -> str:
 
 
 def _of_url(url: str, depth: int = 0) -> Iterator[str]:
-    for part in _CHAIN.split(url):
+    for part in re.split(_CHAIN, url):
         protocol, _, rest = part.partition("://")
         user, _, rest = _split(rest)
         if user and protocol.lower() not in _REPOSITORIES:
@@ -264,7 +262,7 @@ def _of_url(url: str, depth: int = 0) -> Iterator[str]:
         for pair in re.split(r"[&;?#]", rest)[1:]:
             name, equals, value = pair.partition("=")
             name = _name(name)
-            random = name.lower() in _UNCERTAIN and _RANDOM.fullmatch(_unquoted(value))
+            random = name.lower() in _UNCERTAIN and re.fullmatch(_RANDOM, _unquoted(value))
             if (equals and _gives_access(name)) or random:
                 yield value
             elif depth < _DEPTH and "://" in _unquoted(value):

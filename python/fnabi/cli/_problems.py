@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import fnabi
+from fnabi._base.secrets import hidden_urls
 from fnabi.cli._screen import complain, parted, plain, where
 from fnabi.cli._streams import drop_output
 from fnabi.errors import CallError, FnabiError, FormatError, NotFoundError
@@ -54,8 +55,6 @@ def tell_unknown(problem: Exception | KeyboardInterrupt) -> int:
     if isinstance(problem, KeyboardInterrupt):
         return 130
     import traceback  # slow, and this error should not occur
-
-    from fnabi._base.secrets import hidden_urls
 
     if os.environ.get("FNABI_TRACEBACK", "0") not in ("", "0"):
         text = "".join(traceback.format_exception(problem))
