@@ -106,6 +106,7 @@ static inline bool take_list(reading* r, uint32_t width, fnabi_operand* list) {
   if (r->at % 2 != 0 && (r->at == r->size || r->code[r->at++] != 0))
     return false;
   if (r->size - r->at < 2) return false;
+  list->offset = r->at;
   list->count = fnabi_bytecode_u16(r->code + r->at);
   list->items = r->code + r->at + 2;
   if (list->count * width > r->size - r->at - 2) return false;
@@ -217,7 +218,8 @@ static bool accept_ordinal(const fnabi_acceptor* a, reading* r, char letter) {
   }
 }
 
-/* The same for an instruction with ordinals or lists. */
+/* The same for an instruction with ordinals or lists, but for branch tables. Sets
+ * *ends if it ends the block. */
 static uint32_t accept_other(const fnabi_acceptor* a, uint32_t offset,
                              bool* ends) {
   const fnabi_function* f = a->f;

@@ -18,7 +18,7 @@ typedef struct fnabi_bounds {
 enum { FNABI_REGISTER_KINDS = 5 };
 
 /* What to check in an instruction that has only registers and immediates, as
- * most do: up to SLOTS registers, with their offsets in the instruction and
+ * most do: up to FNABI_SHAPE_SLOTS registers, with their offsets in the instruction and
  * their kinds. An unused slot repeats the first one. */
 enum { FNABI_SHAPE_SLOTS = 4, FNABI_SHAPES = 0x90 /* more than a page has */ };
 typedef struct fnabi_shape {
