@@ -130,6 +130,11 @@ bool fnabi_signature_seek(const char* data, size_t size, size_t offset,
 }
 
 void fnabi_put_integer(fnabi_writer* w, char tag, int64_t value) {
+  if (value >= 0 && value <= 9) { /* as most codes, lengths and indices */
+    fnabi_put_byte(w, (uint8_t)tag);
+    fnabi_put_byte(w, (uint8_t)('0' + value));
+    return;
+  }
   uint8_t text[FNABI_DECIMAL_CAPACITY + 1], *end = text + sizeof text;
   uint8_t* begin = fnabi_decimal_signed(end, value);
   *--begin = (uint8_t)tag;

@@ -12,13 +12,6 @@ typedef struct builder {
   size_t size, capacity;
 } builder;
 
-/* The tag of one byte; -1 for another object. */
-static int32_t tag_of(PyObject* object) {
-  if (!PyUnicode_Check(object) || PyUnicode_GetLength(object) != 1) return -1;
-  Py_UCS4 tag = PyUnicode_ReadChar(object, 0);
-  return tag < 128 ? (int32_t)tag : -1;
-}
-
 /* The bytes of an immutable text that needs no copy. */
 static bool contents_of(PyObject* object, const char** data, size_t* size) {
   Py_ssize_t count;
@@ -33,6 +26,15 @@ static bool contents_of(PyObject* object, const char** data, size_t* size) {
   }
   *size = (size_t)count;
   return *data != NULL;
+}
+
+/* The tag of one byte; -1 for another object. */
+static int32_t tag_of(PyObject* object) {
+  const char* text;
+  size_t size;
+  bool one =
+      PyUnicode_Check(object) && contents_of(object, &text, &size) && size == 1;
+  return one ? (int32_t)(uint8_t)*text : -1;
 }
 
 /* Returns the place for `most` more bytes; NULL when out of memory. */
@@ -52,11 +54,10 @@ static uint8_t* reserve(builder* self, size_t most) {
   return self->encoded + self->size;
 }
 
-/* Takes two arguments by position or by name; those that are missing stay as they
- * are. The general argument parser would dominate the cost of a component. */
-static bool take(const char* function, const char* const names[2],
-                 PyObject* values[2], PyObject* const* args, Py_ssize_t count,
-                 PyObject* given) {
+/* Takes arguments that are not just two by position. */
+static bool take_named(const char* function, const char* const names[2],
+                       PyObject* values[2], PyObject* const* args,
+                       Py_ssize_t count, PyObject* given) {
   if (count > 2) {
     PyErr_Format(PyExc_TypeError, "%s() takes at most 2 arguments (%zd given)",
                  function, count);
@@ -78,6 +79,18 @@ static bool take(const char* function, const char* const names[2],
     }
     values[which] = args[count + i];
   }
+  return true;
+}
+
+/* Takes two arguments by position or by name; those that are missing stay as they
+ * are. The general argument parser would dominate the cost of a component. */
+static inline bool take(const char* function, const char* const names[2],
+                        PyObject* values[2], PyObject* const* args,
+                        Py_ssize_t count, PyObject* given) {
+  if (count != 2 || given != NULL)
+    return take_named(function, names, values, args, count, given);
+  values[0] = args[0];
+  values[1] = args[1];
   return true;
 }
 
