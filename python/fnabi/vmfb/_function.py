@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,6 +13,14 @@ from fnabi.vmfb._records import NO_SIGNATURE, Attributes, Features, FunctionSign
 
 if TYPE_CHECKING:
     from fnabi.vmfb._instructions import Instruction
+
+
+@cache
+def _reader() -> Callable[[ModuleBytes, int], tuple[Instruction, ...]]:
+    """Import what reads instructions, once: an import takes as long as a short function."""
+    from fnabi.vmfb._instructions import instructions
+
+    return instructions
 
 
 class VmFunction(msgspec.Struct, frozen=True):
@@ -49,9 +59,7 @@ class VmFunction(msgspec.Struct, frozen=True):
             CallError: when the module is closed, or the function was pickled.
 
         """
-        from fnabi.vmfb._instructions import instructions
-
-        return instructions(self._bytes, self.ordinal)
+        return _reader()(self._bytes, self.ordinal)
 
     @property
     def requirements(self) -> Features:
