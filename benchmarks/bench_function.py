@@ -12,11 +12,11 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import fnabi
+from loops import TIMES, benchmark_call
 from support.callee import callee_library, interop_library
 
 tvm_ffi = pytest.importorskip("tvm_ffi")
 
-TIMES = 1000
 SHORT, LONG = "hello", "a string longer than seven bytes"
 PLAIN = interop_library("c_plain")
 LIBRARIES: dict[str, Any] = {
@@ -46,23 +46,6 @@ def function(who: str, name: str, release: bool) -> Any:
     return found
 
 
-def repeat(call: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    times = range(TIMES)
-    match args:
-        case ():
-            for _ in times:
-                call()
-        case (a,):
-            for _ in times:
-                call(a)
-        case (a, b):
-            for _ in times:
-                call(a, b)
-        case (a, b, c):
-            for _ in times:
-                call(a, b, c)
-
-
 @pytest.mark.parametrize("who", LIBRARIES)
 @pytest.mark.parametrize("release", [True, False], ids=["GIL released", "GIL kept"])
 @pytest.mark.parametrize("work", CALLS)
@@ -72,10 +55,9 @@ def test_call(benchmark: BenchmarkFixture, work: str, release: bool, who: str) -
     assert calls[0](*args) == calls[1](*args)
     gil = "released" if release else "kept"
     benchmark.group = f"{TIMES} calls, {work}, GIL {gil}"
-    benchmark.extra_info["items"] = TIMES
     if work in ("no argument", "3 ints", "short str", "str"):
         benchmark.extra_info["work"] = f"call, {work}, GIL {gil}"
-    benchmark(repeat, function(who, name, release), args)
+    benchmark_call(benchmark, function(who, name, release), *args)
 
 
 @pytest.mark.parametrize("who", LIBRARIES)
@@ -86,9 +68,8 @@ def test_bound(benchmark: BenchmarkFixture, who: str) -> None:
     if who == "fnabi":
         call, args = call.bind(*args), ()
     benchmark.group = f"{TIMES} calls bound to 3 ints"
-    benchmark.extra_info["items"] = TIMES
     benchmark.extra_info["work"] = "call bound to 3 ints"
-    benchmark(repeat, call, args)
+    benchmark_call(benchmark, call, *args)
 
 
 @pytest.mark.parametrize("who", LIBRARIES)

@@ -10,6 +10,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import fnabi
+from loops import TIMES
 from support.callee import interop_library
 
 WHO = ("fnabi", "tvm_ffi")
@@ -26,8 +27,15 @@ def point(who: str) -> Any:
 @pytest.mark.parametrize("who", WHO)
 def test_get(benchmark: BenchmarkFixture, who: str) -> None:
     made = point(who)
-    benchmark.group = "get a field of an object"
-    assert benchmark(lambda: made.x) == 3.0
+
+    def get() -> Any:
+        for _ in range(TIMES):
+            last = made.x
+        return last
+
+    benchmark.group = benchmark.extra_info["work"] = "get a field of an object"
+    benchmark.extra_info["items"] = TIMES
+    assert benchmark(get) == 3.0
 
 
 @pytest.mark.parametrize("who", WHO)
@@ -35,9 +43,11 @@ def test_set(benchmark: BenchmarkFixture, who: str) -> None:
     made = point(who)
 
     def change() -> None:
-        made.x = 5.0
+        for _ in range(TIMES):
+            made.x = 5.0
 
-    benchmark.group = "set a field of an object"
+    benchmark.group = benchmark.extra_info["work"] = "set a field of an object"
+    benchmark.extra_info["items"] = TIMES
     benchmark(change)
     assert made.x == 5.0
 
@@ -45,8 +55,15 @@ def test_set(benchmark: BenchmarkFixture, who: str) -> None:
 @pytest.mark.parametrize("who", WHO)
 def test_method(benchmark: BenchmarkFixture, who: str) -> None:
     made = point(who)
-    benchmark.group = "call a method of an object"
-    assert benchmark(lambda: made.norm()) == 25.0
+    assert made.norm() == 25.0
+
+    def call() -> None:
+        for _ in range(TIMES):
+            made.norm()
+
+    benchmark.group = benchmark.extra_info["work"] = "call a method of an object"
+    benchmark.extra_info["items"] = TIMES
+    benchmark(call)
 
 
 @pytest.mark.parametrize("who", WHO)

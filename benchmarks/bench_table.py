@@ -40,7 +40,7 @@ def test_table(
     abi, texts = CORPORA[name]
     columns = fnabi.decode_columns(texts, abi)
     path = str(tmp_path / f"table.{format}")
-    benchmark.group = f"{name}, {SIZE} signatures to .{format}"
+    benchmark.group = benchmark.extra_info["work"] = f"{name}, {SIZE} signatures to .{format}"
     benchmark.extra_info["items"] = SIZE
     if format != "jsonl":
         pytest.importorskip("pyarrow")

@@ -9,6 +9,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from bench_array import exported
+from loops import benchmark_call
 
 np = pytest.importorskip("numpy")
 
@@ -45,7 +46,7 @@ def test_arguments(benchmark: BenchmarkFixture, what: str, count: int, who: str)
     benchmark.group = f"{what} as arguments, {count}"
     if not what.startswith("strided"):
         benchmark.extra_info["work"] = f"call with {what}, {count}"
-    benchmark(function, *arrays)
+    benchmark_call(benchmark, function, *arrays)
 
 
 @pytest.mark.parametrize("who", WHO)
@@ -53,7 +54,7 @@ def test_round_trip(benchmark: BenchmarkFixture, who: str) -> None:
     function, array = exported(who, "first"), numpy_array()
     assert function(array).shape == array.shape
     benchmark.group = "a NumPy array in, a tensor out"
-    benchmark(function, array)
+    benchmark_call(benchmark, function, array)
 
 
 @pytest.mark.parametrize("who", WHO)
@@ -67,23 +68,24 @@ def test_torch_round_trip(benchmark: BenchmarkFixture, what: str, who: str) -> N
     tensor = torch_tensor()
     assert isinstance(function(tensor), torch.Tensor)
     benchmark.group = f"a torch tensor in, {what} torch tensor out"
-    benchmark(function, tensor)
+    benchmark.extra_info["work"] = benchmark.group
+    benchmark_call(benchmark, function, tensor)
 
 
 @pytest.mark.parametrize("who", WHO)
 def test_own_tensor(benchmark: BenchmarkFixture, who: str) -> None:
     function, tensor = exported(who, "nop"), exported(who, "tensor_arange")(20)
     benchmark.group = "a library's tensor as an argument"
-    benchmark(function, tensor)
+    benchmark_call(benchmark, function, tensor)
 
 
 @pytest.mark.parametrize("who", WHO)
 def test_to_numpy(benchmark: BenchmarkFixture, who: str) -> None:
     tensor = exported(who, "tensor_arange")(20)
-    convert = tensor.numpy if who == "fnabi" else lambda: np.from_dlpack(tensor)
-    assert convert().tolist() == list(range(20))
-    benchmark.group = "a tensor as a NumPy array"
-    benchmark(convert)
+    convert, *arguments = (tensor.numpy,) if who == "fnabi" else (np.from_dlpack, tensor)
+    assert convert(*arguments).tolist() == list(range(20))
+    benchmark.group = benchmark.extra_info["work"] = "a tensor as a NumPy array"
+    benchmark_call(benchmark, convert, *arguments)
 
 
 @pytest.mark.parametrize("who", WHO)
@@ -91,4 +93,4 @@ def test_dtype(benchmark: BenchmarkFixture, who: str) -> None:
     function, dtype = exported(who, "tag"), np.dtype("f4")
     assert function(dtype) == 5
     benchmark.group = "a NumPy dtype as an argument"
-    benchmark(function, dtype)
+    benchmark_call(benchmark, function, dtype)

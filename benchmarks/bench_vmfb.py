@@ -211,9 +211,9 @@ HEADLINES = {
         "open": "module file of {} functions → opened",
         "exports": "module of {} functions → every export with its attributes",
         "signatures": "module of {} functions → every export's typed signature",
+        "attributes": "module of {} functions → attributes alone",
     }.items()
     for name in MODULES
-    if name != "elem_ints" or what == "verify"
 }
 
 

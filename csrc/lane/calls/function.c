@@ -245,20 +245,14 @@ static void name_result(lane_function* self) {
 }
 
 static PyObject* from_result(lane_function* self, fnabi_any* result) {
-  switch (result->type_index) { /* the most frequent ones at once */
-    case FNABI_INDEX_NONE:
-      Py_INCREF(Py_None);
-      return Py_None;
-    case FNABI_INDEX_INT:
-      return PyLong_FromLongLong(result->v_int);
-    case FNABI_INDEX_FLOAT:
-      return PyFloat_FromDouble(result->v_float);
-    case FNABI_INDEX_DLTENSOR: /* lane_from raises the better error */
-      if (result->v_pointer != NULL) return lane_from(result, self->plain);
-  }
+  PyObject* value;
+  if (lane_from_frequent(result, &value)) return value;
+  /* lane_from raises the better error */
+  if (result->type_index == FNABI_INDEX_DLTENSOR && result->v_pointer != NULL)
+    return lane_from(result, self->plain);
   fnabi_any refused;
   if (lane_result_settle(result, &refused)) {
-    PyObject* value = lane_take(result, self->plain);
+    value = lane_take(result, self->plain);
     if (value == NULL) name_result(self);
     return value;
   }

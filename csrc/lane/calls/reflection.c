@@ -231,6 +231,8 @@ static PyObject* field_get(PyObject* object, PyObject* instance,
     lane_error_raise(self->member.name, status);
     name_field(&self->member);
     if (lane_result_settle(&result, &refused)) fnabi_any_release(&result);
+  } else if (lane_from_frequent(&result, &answer)) {
+    /* nothing to release */
   } else if (lane_result_settle(&result, &refused)) {
     answer = lane_take(&result, false);
   } else {
