@@ -750,6 +750,8 @@ def test_dlpack_arguments(first):
     tensor = first(given)
     assert "dltensor_versioned" in repr(tensor.__dlpack__(max_version=(1, 0)))
     assert "dltensor_versioned" in repr(tensor.__dlpack__(max_version=(2, 0)))
+    built = "_".join(("max", "version"))  # another object than the name in code
+    assert "dltensor_versioned" in repr(tensor.__dlpack__(**{built: (1, 0)}))
     for none in (None, (0, 8)):
         assert "dltensor_versioned" not in repr(tensor.__dlpack__(max_version=none))
     assert tensor.__dlpack_device__() == (1, 0)

@@ -221,12 +221,34 @@ static bool pair_of(PyObject* tuple, int* first, int* second) {
 
 enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, DLPACK_KEYWORDS };
 
+static PyObject* dlpack_names[DLPACK_KEYWORDS]; /* interned */
+
+static bool dlpack_names_init(void) {
+  static const char* const names[] = {"stream", "max_version", "dl_device",
+                                      "copy"};
+  bool good = true;
+  for (int k = 0; k < DLPACK_KEYWORDS; k++) {
+    dlpack_names[k] = PyUnicode_InternFromString(names[k]);
+    good = good && dlpack_names[k] != NULL;
+  }
+  return good;
+}
+
+/* The index of a keyword; DLPACK_KEYWORDS for an unknown one. Callers mostly
+ * have the same interned text. */
+static int dlpack_keyword(PyObject* name) {
+  int k = 0;
+  while (k < DLPACK_KEYWORDS && name != dlpack_names[k]) k++;
+  if (k < DLPACK_KEYWORDS) return k;
+  for (k = 0; k < DLPACK_KEYWORDS; k++)
+    if (PyUnicode_Compare(name, dlpack_names[k]) == 0) break;
+  return k;
+}
+
 /* NumPy always passes three keywords, and the general argument parser would
  * dominate the cost of the call. */
 static bool dlpack_keywords(PyObject* const* args, Py_ssize_t count,
                             PyObject* names, PyObject** values) {
-  static const char* const keywords[] = {"stream", "max_version", "dl_device",
-                                         "copy"};
   if (count != 0) {
     PyErr_Format(PyExc_TypeError,
                  "__dlpack__() takes 0 positional arguments (%zd given)",
@@ -236,10 +258,7 @@ static bool dlpack_keywords(PyObject* const* args, Py_ssize_t count,
   for (int k = 0; k < DLPACK_KEYWORDS; k++) values[k] = Py_None;
   for (Py_ssize_t i = 0; names != NULL && i < PyTuple_Size(names); i++) {
     PyObject* name = PyTuple_GetItem(names, i);
-    int k = 0;
-    while (k < DLPACK_KEYWORDS &&
-           PyUnicode_CompareWithASCIIString(name, keywords[k]) != 0)
-      k++;
+    int k = dlpack_keyword(name);
     if (k == DLPACK_KEYWORDS) {
       PyErr_Format(PyExc_TypeError,
                    "%R is an invalid keyword argument for __dlpack__()", name);
@@ -648,6 +667,7 @@ static PyType_Spec tensor_spec = {"fnabi.Tensor", sizeof(lane_object), 0,
                                   tensor_slots};
 
 int lane_tensor_init(PyObject* module) {
+  if (!dlpack_names_init()) return -1;
   lane.tensor = lane_add_type(module, &tensor_spec, lane.object);
   PyObject* function = PyCFunction_NewEx(&from_dlpack_method, NULL, NULL);
   int status = lane.tensor && function
