@@ -527,10 +527,11 @@ static bool check_code(check* c, bool* complete) {
          report_at(c, ERROR, FNABI_BYTECODE_TERMINATOR, view->size, "");
 }
 
+/* The power of two that is not less. */
 static uint32_t round_up(int16_t count) {
-  uint32_t rounded = 1;
-  while ((int32_t)rounded < count) rounded *= 2;
-  return rounded;
+  uint32_t ones = count > 1 ? (uint32_t)count - 1 : 0;
+  for (unsigned bits = 1; bits < 16; bits *= 2) ones |= ones >> bits;
+  return ones + 1;
 }
 
 static bool check_counts(check* c) {
@@ -562,20 +563,18 @@ static bool check_requirements(check* c) {
 static bool check_arguments(check* c) {
   const fnabi_callee* callee = &c->f->callee;
   uint32_t values = 0, refs = 0;
-  fnabi_registers r;
   if (!callee->readable)
     return report_function(c, ERROR, FNABI_BYTECODE_CCONV, 0, NULL, "");
-  fnabi_registers_begin(&r, callee->arguments, NULL);
-  for (char kind; (kind = fnabi_registers_next(&r)) != 0;) {
-    bool wide = kind == 'I' || kind == 'F';
-    if (kind == 'r')
+  for (size_t i = 0; i < callee->arguments.size; i++) {
+    char letter = callee->arguments.data[i];
+    if (letter == 'C')
+      return report_function(c, ERROR, FNABI_BYTECODE_CCONV, 0, NULL,
+                             "spans are only allowed in imports");
+    if (letter == 'r')
       refs++;
     else
-      values += wide ? values % 2 + 2 : 1;
+      values += letter == 'I' || letter == 'F' ? values % 2 + 2 : 1;
   }
-  if (r.short_list)
-    return report_function(c, ERROR, FNABI_BYTECODE_CCONV, 0, NULL,
-                           "spans are only allowed in imports");
   bool refused = values > c->values || refs > c->refs;
   if (!refused && (int64_t)values <= c->f->values &&
       (int64_t)refs <= c->f->refs)
