@@ -221,11 +221,12 @@ def _batch(
     )
     scan._opened = opened or {}
     functions = pyarrow.table(scan.plain())
-    failed = functions.filter(functions["function"].is_null()).select(_OF_ERROR).to_pylist()
-    for error in failed:  # since its facts were read
-        at = next(at for at, row in enumerate(rows) if row["file"] == error["file"])
-        kept = {name: rows[at].get(name) for name in _OF_STATE}
-        rows[at] = kept | error | {"settled": False}
+    if functions["function"].null_count:  # a filter imports much
+        failed = functions.filter(functions["function"].is_null()).select(_OF_ERROR).to_pylist()
+        for error in failed:  # since its facts were read
+            at = next(at for at, row in enumerate(rows) if row["file"] == error["file"])
+            kept = {name: rows[at].get(name) for name in _OF_STATE}
+            rows[at] = kept | error | {"settled": False}
     return Batch(len(files), rows, functions)
 
 
