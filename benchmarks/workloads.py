@@ -74,6 +74,18 @@ def vmfb_signatures() -> Workload:
     return lambda _: [export.signature for export in read(data).exports.values()], [None]
 
 
+def vmfb_attributes() -> Workload:
+    read = resolve_name("fnabi:vmfb.from_buffer")
+    data = (DATA / "many_300.vmfb").read_bytes()
+    return lambda _: [dict(each.attrs.pairs) for each in read(data).signatures], [None]
+
+
+def instructions() -> Workload:
+    read = resolve_name("fnabi:vmfb.from_buffer")
+    data = (DATA / "many_300.vmfb").read_bytes()
+    return lambda _: [each.instructions for each in read(data).functions], [None]
+
+
 def types(data: Iterable[bytes]) -> Workload:
     read = resolve_name("fnabi:vmfb.from_buffer")
     return lambda each: read(each).bytecode_types, [*data]
@@ -140,6 +152,13 @@ def tensor() -> Workload:
     return function, [np.zeros(shape, "float32") for shape in ((), (4,), (2, 3), (2, 3, 4))] * 10
 
 
+def tensor_numpy() -> Workload:
+    import numpy as np
+
+    tensor = resolve_name("fnabi:from_dlpack")(np.zeros((2, 3), "float32"))
+    return lambda each: each.numpy(), [tensor] * COUNT
+
+
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "signature walk": walk,
     "signature build": build,
@@ -157,7 +176,9 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "declaration parse": lambda: on("declaration:parse", corpus.declarations(COUNT)),
     "vmfb from_buffer": lambda: on("vmfb:from_buffer", repeat(MODULE.read_bytes(), 10)),
     "vmfb signatures": vmfb_signatures,
+    "vmfb attributes": vmfb_attributes,
     "bytecode verify": verify,
+    "bytecode instructions": instructions,
     "bytecode types": lambda: types([MODULE.read_bytes()] * 10),
     "bytecode types distinct": lambda: types([(DATA / "many_300.vmfb").read_bytes()]),
     "needs targets": needs,
@@ -171,6 +192,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "function call": function_call,
     "function bound": function_bound,
     "tensor argument": tensor,
+    "tensor numpy": tensor_numpy,
 }
 """Workloads by name; a name begins with the noun."""
 
@@ -178,7 +200,10 @@ NOUNS = list(dict.fromkeys(name.split()[0] for name in WORKLOADS))
 
 INSIDE = {
     **dict.fromkeys(("columns", "scan", "array", "map"), COUNT),
-    **dict.fromkeys(("vmfb signatures", "bytecode types distinct"), 300),
+    **dict.fromkeys(
+        ("vmfb signatures", "vmfb attributes", "bytecode instructions", "bytecode types distinct"),
+        300,
+    ),
 }
 """How many units an item consists of, where that is not one; by name or noun."""
 
