@@ -6,6 +6,7 @@ import ctypes
 import sys
 from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -176,6 +177,27 @@ def test_streams_without_libtvm_ffi() -> None:
         """
     )
     assert told == "[5, 6, 7]\n[0, 0, 0]\n"
+
+
+def test_streams_with_a_libtvm_ffi_that_has_none(tmp_path: Path) -> None:
+    source = tmp_path / "errors.c"
+    source.write_text(
+        "void TVMFFIErrorSetRaised(void* error) {}"
+        "void TVMFFIErrorMoveFromRaised(void** error) { *error = 0; }"
+    )
+    flags = ("-fvisibility=default", "-Wl,-soname,libtvm_ffi.so")
+    told = run_apart(
+        """
+        import ctypes, sys; sys.modules["tvm_ffi"] = None
+        ctypes.CDLL(sys.argv[1])
+        import fnabi
+        device = fnabi.Device("cuda", 0)
+        with fnabi.use_raw_stream(device, 5):
+            print(fnabi.get_raw_stream(device))
+        """,
+        built("tvm_ffi", "cc", *flags, str(source)),
+    )
+    assert told == "5\n"
 
 
 def test_the_stream_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
