@@ -605,3 +605,14 @@ def test_deep_copies_of_cycles():
     shared = Array([7])
     twice = copy.deepcopy([shared, shared, Map({1: shared})])
     assert twice[0].address == twice[1].address == twice[2][1].address != shared.address
+
+
+def test_deep_copies_that_fail() -> None:
+    class Whole:
+        def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+            raise ValueError("cannot be copied")
+
+    whole = Whole()
+    for values in (Array([whole]), List([1, whole]), Map({1: whole}), Dict({1: whole})):
+        with pytest.raises(ValueError, match="cannot be copied"):
+            values.__deepcopy__({})  # from here Python checks that nothing is returned beside it
