@@ -487,6 +487,11 @@ def test_tensors_inside_of_values_are_shown_as_arrays() -> None:
     assert show("text", 80) == show("text") == "text"
 
 
+def test_other_values_are_shown_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert show([1, None]) == show([1, None], 80) == "[1, None]"
+
+
 def test_tensors_that_numpy_cannot_hold(tmp_path: Path) -> None:
     shown = "<fnabi.Tensor of shape (4,), float4_e2m1fn on cpu:0>"
     assert call("small") == Run(0, f"{shown}\n", "")
