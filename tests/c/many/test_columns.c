@@ -466,6 +466,14 @@ static bool try_source(void) {
   return true;
 }
 
+/* Consumers read the offsets of texts without a look whether there are any. */
+static void check_offsets(const struct ArrowArray* array) {
+  CHECK(array->n_buffers < 3 || array->length == 0 ||
+        array->buffers[1] != NULL);
+  for (int64_t i = 0; i < array->n_children; i++)
+    check_offsets(array->children[i]);
+}
+
 /* All that takes memory, with the allocation of that number refused, `alone` or
  * with those after it. Answers whether there was none. */
 static bool try_refused(int32_t abi, const char* text, size_t copies,
@@ -495,6 +503,7 @@ static bool try_refused(int32_t abi, const char* text, size_t copies,
                fnabi_columns_schema(abi, &schema) == 0) {
       good = fnabi_columns_array(joined, &array) == 0;
       if (good) {
+        check_offsets(&array);
         good =
             copies > 3 || (try_arrow(joined, &schema, &array, rows) &&
                            try_cast(joined, false) && try_cast(joined, true) &&
