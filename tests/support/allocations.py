@@ -227,6 +227,11 @@ def signature_parser() -> Work:
 
 
 @operation
+def record() -> Work:
+    return partial(lane.record, Signature)
+
+
+@operation
 def types_parse() -> Work:
     text = "(a: float32[?x4], {b: i8, c: [i32, float64]}, list<i32>) -> (complex64[2])"
     return lambda: Signature.parse(text)
