@@ -509,8 +509,6 @@ _SHORT = 32
 
 
 def _cell(value: Any) -> str:
-    if value is None:
-        return "null"
     if isinstance(value, str):
         return one_line(shown_path(value))
     shown = _json(_without_blobs(value))
