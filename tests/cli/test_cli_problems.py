@@ -134,6 +134,7 @@ KINDS = {
     b"PK\x03\x04" + bytes(60): "a ZIP archive",
     b"\x1f\x8b" + bytes(60): "data compressed by gzip",
     b"GGUF" + bytes(60): "parameters (GGUF)",
+    b"GGUF": "parameters (GGUF)",
     b"\x93NUMPY" + bytes(60): "an array of NumPy",
     bytes(8) + b"DUCK" + bytes(60): "a database of DuckDB, such as a catalog",
     "Größe\n".encode() * 20: "text",
