@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 from typing import Any
 
 import pytest
@@ -570,3 +571,12 @@ def test_iteration_goes_on_from_the_current_component() -> None:
     assert seen == [5, 6]
     assert next(iter(parser), None) is None
     assert SignatureParser.__new__(SignatureParser).nested().end_or_error
+
+
+def test_a_parser_that_begins_again_lets_go_of_the_first_text() -> None:
+    first = bytes(bytearray(b"_1"))
+    before = sys.getrefcount(first)
+    parser = SignatureParser(first)
+    SignatureParser.__init__(parser, b"_2")
+    assert [each.ival for each in parser] == [2]
+    assert sys.getrefcount(first) == before
