@@ -333,7 +333,8 @@ static void write_far(const char* data, size_t size, size_t gap, size_t cut) {
 }
 
 /* Read-only data that is not in what a scan reads first. Where the file ends
- * before it, or memory does, the other texts are found. */
+ * before it, the other texts are found; one allocation is refused, or all from
+ * one on. */
 static void test_far(void) {
   enum { GAP = 1 << 17 };
   static uint8_t messages[2][1 << 14];
@@ -348,15 +349,16 @@ static void test_far(void) {
   for (size_t cut = 0; cut < 2100; cut += 700) {
     write_far(data, size, GAP, cut);
     bool done = false;
-    for (size_t from = 0; !done; from++) {
+    for (size_t number = 0; !done; number++) {
+      bool alone = number % 2 == 0;
       allocations = 0;
-      refused_from = from;
+      *(alone ? &refused_one : &refused_from) = number / 2;
       fnabi_scan* scan = fnabi_scan_new();
       int64_t taken = scan == NULL ? -1 : scan_path(scan, FAR, &error);
-      refused_from = SIZE_MAX;
-      done = taken == 1;
+      refused_from = refused_one = SIZE_MAX;
+      done = taken == 1 && !alone;
       if (scan != NULL && taken < 0) CHECK(error.code == FNABI_MEMORY);
-      if (done) {
+      if (taken == 1) {
         int64_t got = fnabi_scan_message(scan, messages[1], sizeof messages[1]);
         CHECK(fnabi_scan_rows(scan) > 0 && fnabi_scan_bad(scan) == 0);
         /* the names of the files are of one size */
