@@ -210,6 +210,22 @@ def test_a_library_registers_functions_for_python() -> None:
     absent(REGISTERED + "\nfrom fnabi._base import lane\nassert not lane.runtime_loaded()\n")
 
 
+def test_registering_keeps_no_reference_to_what_python_returns() -> None:
+    absent(
+        """
+import fnabi
+lib = fnabi.load_module(sys.argv[1])
+def register():
+    for number in range(200):
+        lib.register("stand_in.plus", number, "{}")
+register()
+before = sys.getrefcount(None)
+register()
+assert abs(sys.getrefcount(None) - before) < 100
+"""
+    )
+
+
 def test_what_a_library_registers_is_described_in_the_runtime_too() -> None:
     tvm_ffi_folder()
     absent(
