@@ -502,3 +502,9 @@ def test_dataclasses_become_tuples() -> None:
     for value in values:
         assert ours(value) == theirs(value)
         assert type(ours(value)) is type(theirs(value))
+
+
+def test_only_dataclasses_have_a_schema() -> None:
+    schemas = [unpack._extract_dataclass_to_tuple_schema for _, unpack in modules()]
+    for value in (int, Inner(1, 2)):
+        assert [told(schema, value) for schema in schemas] == [TypeError, TypeError]
