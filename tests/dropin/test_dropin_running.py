@@ -504,7 +504,8 @@ def test_dataclasses_become_tuples() -> None:
         assert type(ours(value)) is type(theirs(value))
 
 
-def test_only_dataclasses_have_a_schema() -> None:
-    schemas = [unpack._extract_dataclass_to_tuple_schema for _, unpack in modules()]
-    for value in (int, Inner(1, 2)):
-        assert [told(schema, value) for schema in schemas] == [TypeError, TypeError]
+@pytest.mark.parametrize("value", [int, Inner(1, 2)])
+def test_only_dataclasses_have_a_schema(value: Any) -> None:
+    for _, unpack in modules():
+        with pytest.raises(TypeError, match="^Expected a dataclass"):
+            unpack._extract_dataclass_to_tuple_schema(value)

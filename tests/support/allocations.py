@@ -441,6 +441,15 @@ class _ReadOnly:
     __dlpack__ = _read_only(_VECTOR).__dlpack__
 
 
+class _Stream:
+    """Has a handle, in a tuple that is made for each call."""
+
+    handle = 7
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.handle
+
+
 def _twice(value: Any) -> Any:
     return value + value
 
@@ -464,6 +473,7 @@ _CALLS: dict[str, tuple[object, ...]] = {
     "repeat surrogates": ("\udcff" + _LONG, 3),
     "reverse": (b"bytes that are too long to be part of a value",),
     "next_pointer": (ctypes.c_void_p(7),),
+    "next_pointer stream": (_Stream(),),
     "double_lanes": (np.dtype("int16"),),
     "next_device": (fnabi.Device("cpu"),),
     "sum_tensor": (_VECTOR,),
