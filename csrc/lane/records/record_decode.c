@@ -911,9 +911,5 @@ static PyType_Spec spec = {
 };
 
 int lane_record_decode_init(PyObject* module) {
-  PyObject* type = PyType_FromModuleAndSpec(module, &spec, NULL);
-  if (type == NULL) return -1;
-  int status = PyModule_AddObjectRef(module, "RecordDecoder", type);
-  Py_DECREF(type);
-  return status;
+  return lane_add_type(module, &spec, NULL) ? 0 : -1;
 }

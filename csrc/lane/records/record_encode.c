@@ -145,9 +145,5 @@ static PyType_Spec spec = {
 };
 
 int lane_record_encode_init(PyObject* module) {
-  PyObject* type = PyType_FromModuleAndSpec(module, &spec, NULL);
-  if (type == NULL) return -1;
-  int status = PyModule_AddObjectRef(module, "RecordEncoder", type);
-  Py_DECREF(type);
-  return status;
+  return lane_add_type(module, &spec, NULL) ? 0 : -1;
 }
