@@ -1077,6 +1077,9 @@ def test_other_dtypes(first):
     ):
         with pytest.raises(CallError, match=r"^first: argument 0: .*dtype"):
             first(bad)
+    for kind, hint in (("signless", "; expected signed or unsigned integers"), ("index", "")):
+        with pytest.raises(CallError, match=rf"no dtype for DType.*'{kind}'.*\){hint}$"):
+            first(DType(kind, 64))
     for code, bits in ((6, 1), (6, 16), (7, 16), (17, 8), (18, 8), (255, 255)):
         with pytest.raises(CallError, match=rf"no DType for DLPack's code {code} of {bits} bits"):
             dtype_of(code, bits, 1)

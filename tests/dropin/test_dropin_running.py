@@ -507,5 +507,5 @@ def test_dataclasses_become_tuples() -> None:
 @pytest.mark.parametrize("value", [int, Inner(1, 2)])
 def test_only_dataclasses_have_a_schema(value: Any) -> None:
     for _, unpack in modules():
-        with pytest.raises(TypeError, match="^Expected a dataclass"):
+        with pytest.raises(TypeError, match=r"^Expected a dataclass"):
             unpack._extract_dataclass_to_tuple_schema(value)

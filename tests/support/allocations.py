@@ -564,6 +564,18 @@ def registered() -> Work:
 
 
 @operation
+def bound() -> Work:
+    same = _functions().same
+    return lambda: same.bind([_LONG])()
+
+
+@operation
+def bound_to_what_is_unfit() -> Work:
+    same = _functions().same
+    return lambda: same.bind(_LONG, _UNFIT)
+
+
+@operation
 def types_listed() -> Work:
     return lambda: (fnabi.get_type("ffi.Array").type_key, "ffi.Map" in fnabi.list_type_keys())
 
