@@ -6,6 +6,7 @@ import gc
 import math
 import pickle
 import random
+import signal
 import sys
 import threading
 from collections.abc import MutableSequence, Sequence
@@ -340,6 +341,23 @@ def test_the_list_changes_while_it_is_searched_and_compared() -> None:
         with contextlib.suppress(ValueError):
             run()
         assert made == []
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs an alarm of POSIX")
+def test_a_slice_that_is_interrupted_is_freed() -> None:
+    def stop(*_: object) -> None:
+        raise InterruptedError
+
+    array = Array(range(1 << 20))
+    old = signal.signal(signal.SIGALRM, stop)
+    before = resident()
+    for _ in range(40):
+        with contextlib.suppress(InterruptedError):
+            signal.setitimer(signal.ITIMER_REAL, 0.004)
+            while True:
+                array[1:]
+    signal.signal(signal.SIGALRM, old)
+    check_grown(before, 64 << 20)
 
 
 class Printed:
