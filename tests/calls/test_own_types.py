@@ -203,12 +203,12 @@ def test_views_of_tensors() -> None:
     pytest.importorskip("numpy")
     both(
         """
-        import numpy
+        import numpy, weakref
         whole = numpy.arange(12, dtype="int32").reshape(3, 4)
-        row = of("row")(whole, 1)
+        row, held = of("row")(whole, 1), weakref.ref(whole)
         print(numpy.asarray(row), row.shape)
         del whole
-        print(numpy.asarray(row))
+        print(held() is not None, numpy.asarray(row))
         """,
         typed_library(),
     )
@@ -334,6 +334,28 @@ print(held() is not None)
 """
     )
     assert told == "True\n"
+
+
+def test_a_type_keeps_a_copy_of_its_description() -> None:
+    told = run_apart(
+        ABSENT
+        + """
+import ctypes
+from fnabi._base import lane
+class Metadata(ctypes.Structure):
+    _fields_ = [("doc", ctypes.c_void_p), ("doc_size", ctypes.c_size_t),
+                ("creator", ctypes.c_void_p), ("size", ctypes.c_int32),
+                ("equality", ctypes.c_int32)]
+register = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.POINTER(Metadata))(
+    lane.stand_in_symbols()["TVMFFITypeRegisterMetadata"])
+index = lane.define_type("typed.Described", 64)
+doc = ctypes.create_string_buffer(b"What it is.")
+print(register(index, Metadata(ctypes.addressof(doc), 11, None, 24, 0)))
+doc.value = b"Overwritten"
+print(lane.type_info(index)[2])
+"""
+    )
+    assert told == "0\nWhat it is.\n"
 
 
 def test_a_field_holds_its_default_once() -> None:
