@@ -243,6 +243,23 @@ assert tvm_ffi.get_global_func("stand_in.later")(6) == 7
     )
 
 
+def test_an_error_that_replaces_another_frees_it() -> None:
+    absent(
+        """
+import ctypes, fnabi
+from fnabi._base import lane
+from support.sanitizers import check_grown, resident
+put = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(
+    lane.stand_in_symbols()["TVMFFIErrorSetRaisedFromCStr"])
+put(b"ValueError", b"first")
+before = resident()
+for _ in range(60_000):
+    put(b"ValueError", b"a text" * 200)
+check_grown(before, 16 << 20)
+"""
+    )
+
+
 def test_a_handle_is_made_once() -> None:
     absent(
         """
