@@ -26,15 +26,8 @@ static PyObject* from_shape(fnabi_shape_object* shape) {
                     (void*)shape->dims, shape->ndim);
     return NULL;
   }
-  PyObject* dims = PyTuple_New((Py_ssize_t)shape->ndim);
+  PyObject* dims = lane_int_tuple(shape->dims, (Py_ssize_t)shape->ndim);
   if (dims == NULL) return NULL;
-  for (size_t i = 0; i < shape->ndim; i++) {
-    PyObject* dim = PyLong_FromLongLong(shape->dims[i]);
-    if (dim == NULL || PyTuple_SetItem(dims, (Py_ssize_t)i, dim) < 0) {
-      Py_DECREF(dims);
-      return NULL;
-    }
-  }
   if (lane_current_dialect != NULL && lane_current_dialect->shape != NULL)
     return lane_dialect_made(lane_current_dialect->shape, dims, &shape->object);
   /* The dims are valid, so the checks of the class are skipped. */

@@ -79,19 +79,10 @@ static uint64_t flags_of(PyObject* self) {
 
 /* ------------------------------------------------------------------- Tensor */
 
-static PyObject* dims_tuple(const int64_t* dims, int32_t ndim) {
-  PyObject* tuple = PyTuple_New(ndim);
-  for (int32_t i = 0; tuple != NULL && i < ndim; i++) {
-    PyObject* dim = PyLong_FromLongLong(dims[i]);
-    if (dim == NULL || PyTuple_SetItem(tuple, i, dim) < 0) Py_CLEAR(tuple);
-  }
-  return tuple;
-}
-
 static PyObject* get_shape(PyObject* self, void* unused) {
   (void)unused;
   const fnabi_dl_tensor* tensor = lane_tensor_in(self);
-  return tensor ? dims_tuple(tensor->shape, tensor->ndim) : NULL;
+  return tensor ? lane_int_tuple(tensor->shape, tensor->ndim) : NULL;
 }
 
 static PyObject* get_strides(PyObject* self, void* unused) {
@@ -99,11 +90,11 @@ static PyObject* get_strides(PyObject* self, void* unused) {
   const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   if (tensor == NULL) return NULL;
   if (tensor->strides != NULL || tensor->ndim == 0)
-    return dims_tuple(tensor->strides, tensor->ndim);
+    return lane_int_tuple(tensor->strides, tensor->ndim);
   /* NULL in a foreign tensor means compact strides */
   fnabi_held_tensor* held = fnabi_tensor_new(tensor, NULL, NULL, 0);
   if (held == NULL) return PyErr_NoMemory();
-  PyObject* tuple = dims_tuple(held->tensor.tensor.strides, tensor->ndim);
+  PyObject* tuple = lane_int_tuple(held->tensor.tensor.strides, tensor->ndim);
   fnabi_object_release(held);
   return tuple;
 }

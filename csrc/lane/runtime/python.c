@@ -27,6 +27,16 @@ Py_ssize_t lane_class_number(PyTypeObject* class, const char* name) {
   return value;
 }
 
+PyObject* lane_int_tuple(const int64_t* numbers, Py_ssize_t count) {
+  PyObject* tuple = PyTuple_New(count);
+  for (Py_ssize_t i = 0; tuple != NULL && i < count; i++) {
+    PyObject* number = PyLong_FromLongLong(numbers[i]);
+    if (number == NULL || PyTuple_SetItem(tuple, i, number) < 0)
+      Py_CLEAR(tuple);
+  }
+  return tuple;
+}
+
 PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,
                             PyTypeObject* base) {
   PyObject* bases = NULL;

@@ -97,6 +97,8 @@ static inline int lane_no_memory(void) {
   return -1;
 }
 
+PyObject* lane_int_tuple(const int64_t* numbers, Py_ssize_t count);
+
 /* Makes a type of the module "fnabi" and adds it. */
 PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,
                             PyTypeObject* base);
