@@ -1264,6 +1264,11 @@ def test_read_only_arrays_are_refused_unless_allowed():
         plain("nop")(frozen)
 
 
+def test_the_buffer_of_a_lent_tensor_frees_its_copy():
+    lent = dl_tensor((2, 3))
+    check_nothing_kept(lambda: lend(lambda tensor: memoryview(tensor).nbytes, lent))
+
+
 def test_arrays_of_lent_tensors_are_copies():
     lent = dl_tensor((2, 3))
     kept = []
