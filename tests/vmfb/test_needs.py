@@ -468,3 +468,28 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["weights"] == {"size": 0, "segments": []}
     assert found["executables"][1]["isa"] == "spir-v"
     assert (found["transients"], found["needs_problem"]) == ([], None)
+
+
+def test_functions_of_the_same_code_are_limited() -> None:
+    """Where a value is from is searched in each of them, and its file has the code once."""
+    jump = (b"\x56", "second", [])
+    create = call(0, [REF, REF | 1, REF | 2, REF], [REF | 3])
+    code = assemble(
+        *(("first",), load(0, 1), jump, ("second",), *(load(1, 2),) * 8000, create, (b"\x5a", [])),
+    )
+    count = 8000
+    fields = {
+        0: String(b"m"),
+        6: Vector(
+            [Table({0: String(b"hal.executable.create"), 1: Table({0: String(b"0rrrr_r")})})]
+        ),
+        8: Vector([Table({0: String(b"0v_v")})] * count),
+        9: Vector([Table({2: Numbers(text)}) for text in (b"embedded-elf-x86_64", b"\x7fELF")]),
+        12: Numbers(struct.pack("<iiIhhhh", 0, len(code), 0, 0, 2, 0, 4) * count, 20),
+        13: struct.pack("<I", 17 << 16),
+        14: Numbers(code),
+    }
+    opened = vmfb.from_buffer(module(Table(fields)))
+    with pytest.raises(FormatError) as caught:
+        _ = opened.executables
+    assert caught.value.code == "work"
