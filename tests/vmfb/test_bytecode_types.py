@@ -18,6 +18,7 @@ from fnabi.errors import CallError, FormatError
 from fnabi.types import Buffer, DType, Ref, Scalar, Type
 from fnabi.vmfb._infer import Alias, Difference, Fences, Proofs, contradictions, symbol_name
 from support import flatbuffer
+from support.bytecode_template import REF, Part, assemble, call
 from support.paths import DATA
 from support.sealed import sealed
 
@@ -741,6 +742,29 @@ def test_only_one_path_of_a_constant_condition_counts(
     (types,) = module.bytecode_types
     assert types is not None
     assert types.aliases == (Alias((index + negations) % 2, "whole"),)
+
+
+def test_dims_that_are_asserted_to_be_equal_have_one_name() -> None:
+    """Where the dim that was read last is the one that the others are asserted to have."""
+
+    def asserted(view: int, dim: int) -> tuple[Part, ...]:
+        sizes, operands = [0xFFFF] * 4 + [1], [REF | view, REF | 3, 1, 6, dim]
+        return (b"\x59", struct.pack("<I", 1 << 31), sizes, operands, [])
+
+    code = assemble(
+        ("all",),
+        (const_i32(0, 0) + const_i32(0x21000020, 1) + const_i32(1, 6),),
+        call(1, [REF, 0], [2]),
+        call(1, [REF | 1, 0], [4]),
+        asserted(0, 4),
+        asserted(1, 4),
+        asserted(2, 2),
+        (b"\x5a", []),
+    )
+    module = module_of(code, [(0, len(code), 1, 8, 4)], "0rrrr_v")
+    assert bytecode.verify(module) == ()
+    text = "(float32[A], float32[A], float32[A], ref<?>) -> ()"
+    assert str(module.bytecode_types[0]) == text
 
 
 # ------------------------------------------------------------------------------------ texts
