@@ -383,6 +383,7 @@ def test_libraries_of_both_tables() -> None:
         + BEGIN
         + """
 import shutil
+from support.leaks import strong_count
 names = ("sum", "key", "apply", "names")
 own = {name: of(name) for name in names}
 pair = Pair(3, rest=[1, 2])
@@ -400,6 +401,7 @@ other = Theirs(5, rest=[1])
 print(own["sum"](pair), theirs["sum"](other), original["sum"](other))
 print(own["key"](pair), own["key"]([other]), theirs["key"](other))
 print("refused")
+count = strong_count(pair).value
 tell(own["sum"], other)
 tell(theirs["sum"], pair)
 tell(theirs["key"], [1, {"a": pair}])
@@ -407,6 +409,7 @@ tell(theirs["apply"], lambda x: pair, 1)
 tell(theirs["apply"], own["sum"], 1)
 tell(own["apply"], theirs["sum"], pair)
 tell(original["sum"], pair)
+print("kept", strong_count(pair).value - count)
 print("allowed")
 print(own["apply"](lambda x: x, pair) == pair, own["apply"](theirs["sum"], other))
 print(own["sum"](pair), Pair(1, rest=[]), fnabi.get_type("typed.Pair") is Pair)
@@ -418,7 +421,8 @@ print(len(set(fnabi.list_global_func_names())) == len(fnabi.list_global_func_nam
     lines = told.splitlines()
     first, refused, allowed = 0, lines.index("refused"), lines.index("allowed")
     assert lines[first:refused] == ["6 6 6", "typed.Pair ffi.Array typed.Pair"]
-    for line in lines[refused + 1 : allowed]:
+    assert lines[allowed - 1] == "kept 0"
+    for line in lines[refused + 1 : allowed - 1]:
         assert (
             re.match(
                 r"'(Argument)?TypeError: .*(typed\\.Pair|ffi\\.Function)".replace("\\\\", "\\"),
@@ -427,7 +431,7 @@ print(len(set(fnabi.list_global_func_names())) == len(fnabi.list_global_func_nam
             or "libtvm_ffi" in line
         )
         assert "libtvm_ffi" in line
-    assert allowed - refused == 8
+    assert allowed - refused == 9
     assert lines[allowed + 1] == "True 6"
 
 
