@@ -131,8 +131,6 @@ def largest(sizes: Sequence[Size]) -> Size:
 
 
 def _is_short(size: Size) -> bool:
-    if not size.terms or (len(size.terms) == 1 and not size.terms[0][0]):
-        return -_MOST < (size.value or 0) < _MOST
     return (
         len(size.terms) <= _TERMS
         and all(-_MOST < count < _MOST for _, count in size.terms)
