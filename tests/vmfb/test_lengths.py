@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from fnabi import FormatError, bytecode, program, vmfb
 from fnabi.cli import main
 from fnabi.vmfb.debug import Database, FileLineCol, Operation, SourceMap
+from support.bytecode_template import REF, assemble, call
+from support.flatbuffer import Numbers, String, Table, Vector, module
 from support.paths import DATA, ROOT
 
 DEMOTED = DATA / "program" / "demoted.vmfb"
@@ -81,3 +85,34 @@ def test_the_releases_answer_about_what_fails_at_each_call(
 ) -> None:
     assert main(["verify", "--runtime=3.13.0", str(DATA / "program" / "demoted.vmfb")]) == 3
     assert capsys.readouterr().out.endswith("IREE 3.13.0: loads\n")
+
+
+def test_the_length_of_a_view_without_dims() -> None:
+    def constant(op: int, value: bytes, register: int) -> tuple[bytes]:
+        return (bytes([op]) + value + struct.pack("<H", register),)
+
+    code = assemble(
+        ("all",),
+        constant(0x0D, struct.pack("<i", 0x21000020), 0),  # const.i32: float32
+        constant(0x0D, struct.pack("<i", 1), 1),
+        constant(0x0F, struct.pack("<q", 8), 2),  # const.i64
+        (b"\x59", struct.pack("<I", 1 << 31), [0xFFFF] * 4 + [0], [REF, REF | 1, 0, 1], []),
+        call(1, [REF], [REF | 2]),
+        call(2, [REF | 2, REF | 1, REF | 1, 2, 1, 1], []),
+        (b"\x5a", []),
+    )
+    imports = {
+        b"hal.buffer_view.assert": b"0rriiCID_v",
+        b"hal.buffer_view.buffer": b"0r_r",
+        b"hal.buffer.assert": b"0rrrIii_v",
+    }
+    root = {
+        0: String(b"m"),
+        6: Vector([Table({0: String(k), 1: Table({0: String(v)})}) for k, v in imports.items()]),
+        8: Vector([Table({0: String(b"0rr_v")})]),
+        12: Numbers(struct.pack("<iiIhhhh", 0, len(code), 0, 0, 1, 4, 3), 20),
+        13: struct.pack("<I", 17 << 16),
+        14: Numbers(code),
+    }
+    (found,) = program.verify(vmfb.from_buffer(module(Table(root))))
+    assert found.text == "input0 has 4 bytes by its type, and the code needs 8: calls fail"
