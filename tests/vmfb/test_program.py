@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fnabi import FormatError, NotFoundError, bytecode, costs, program, vmfb
 from fnabi.cli import main
+from fnabi.vmfb._program import ModuleReader
 from fnabi.vmfb.program import (
     Allocation,
     Barrier,
@@ -213,3 +214,9 @@ def test_results_of_calls_have_names() -> None:
     (call,) = (each for each in found.steps if isinstance(each, FunctionCall))
     assert str(call) == "c0 = call @main$async(input0, input1, ?, ?)"
     assert found.blocks[-1].returned == ("c0",)
+
+
+def test_segments_that_code_names_and_the_module_has_not() -> None:
+    with vmfb.open(CHAIN) as module:
+        reader, count = ModuleReader(module), len(module.rodata)
+        assert [reader.text(ordinal) for ordinal in (-count, count)] == [None, None]
