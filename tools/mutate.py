@@ -507,11 +507,13 @@ def tried(
     if not left and not stay:
         return
 
+    numbers = {each: line_of(each)[0] for each in chosen}  # sources may be edited meanwhile
+
     def record(mutant: Mutant, verdict: str, by: str) -> tuple[Mutant, str]:
         if results is not None:
             entry = vars(mutant) | {"head": head, "verdict": verdict, "by": by}
             with results.open("a") as file:
-                print(json.dumps(entry | {"line": line_of(mutant)[0]}), file=file, flush=True)
+                print(json.dumps(entry | {"line": numbers[mutant]}), file=file, flush=True)
         return mutant, verdict
 
     with tempfile.TemporaryDirectory() as made, ThreadPoolExecutor(jobs) as pool:
@@ -579,9 +581,10 @@ def main() -> int:
             print(f"{mutant.path}:{number}: {mutant.kind}: {shown}")
         return 0
     without_meaning = equivalent()
+    lines = {each: line_of(each) for each in chosen}
     kept: dict[Mutant, str] = {}
     for mutant, found in tried(chosen, head, options.results, options.jobs, options.again):
-        number, shown = line_of(mutant)
+        number, shown = lines[mutant]
         listed = found == "survived" and (mutant.path, mutant.kind, shown) in without_meaning
         kept[mutant] = verdict = "equivalent" if listed else found
         after = "" if verdict == "found" else f": {shown}"
