@@ -32,7 +32,8 @@ static Py_ssize_t offset_of(PyObject* bases, PyObject* name) {
  * after the head that every object has. */
 static bool find_fields(lane_record* record, PyObject* class, Py_ssize_t size) {
   PyObject* names = PyObject_GetAttrString(class, "__struct_fields__");
-  PyObject* bases = PyObject_GetAttrString(class, "__mro__");
+  PyObject* bases =
+      names != NULL ? PyObject_GetAttrString(class, "__mro__") : NULL;
   bool found = names != NULL && bases != NULL && PyTuple_Check(names) &&
                PyTuple_Check(bases) &&
                PyTuple_Size(names) <= LANE_RECORD_FIELDS;
