@@ -326,6 +326,8 @@ TYPES = [
         Ref("!util.list<!util.list<i32>, !util.list<i8>>"),
     ),
     ("!util.list<vector<2xi8>>", HomogeneousList(Unknown())),
+    ("!util.list<(i32) -> i32>", HomogeneousList(Unknown())),
+    ("!util.list<(i32) to i32>", Ref("!util.list<(i32) to i32>")),
     ("!util.list<!vm.ref<?>>", HomogeneousList(Ref())),
 ]
 
