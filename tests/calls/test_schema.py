@@ -198,6 +198,21 @@ def test_signatures_are_those_of_inspect() -> None:
         assert str(schema.signature(unknown)).startswith("(*args: Any) -> ")
 
 
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (("x", "y"), "(x: int, y: str) -> int"),
+        (("x",), "(arg0: int, arg1: str, /) -> int"),
+        (("x", "x"), "(arg0: int, arg1: str, /) -> int"),
+        (("x", "is"), "(arg0: int, arg1: str, /) -> int"),
+    ],
+)
+def test_names_of_parameters(names: tuple[str, ...], shown: str) -> None:
+    """They are taken if they are as many as the types, and fit to be parameters."""
+    types = FunctionSchema(INT, (INT, TypeSchema("ffi.String")))
+    assert str(schema.signature(types, names)) == shown
+
+
 # -------------------------------------------------------------------------------- bad input
 
 
