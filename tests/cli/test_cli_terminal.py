@@ -185,6 +185,13 @@ def test_deep_texts_fold_in_time() -> None:
         check_fold(text.strip(), 80, 0)
 
 
+def test_groups_are_folded_to_a_depth() -> None:
+    """The items of the innermost group, which is deeper, are not aligned at its bracket."""
+    text = "(" * 64 + "a, (b, c)" + ")" * 64
+    lines = ["(" * 64 + "a,", "    (b,", "        c" + ")" * 65]
+    assert text_of(text, fold(text, 66)).splitlines() == lines
+
+
 # ---------------------------------------------------------------------------------- screens
 
 SLOW, FULL = pytest.mark.slow, pytest.mark.full
