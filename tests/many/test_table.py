@@ -167,6 +167,16 @@ def test_the_longest_line_of_a_table(
     assert f"line too long at byte 0, expected at most {longest - 1}" in capsys.readouterr().err
 
 
+def test_a_row_of_csv_of_the_longest_size_at_the_end_of_a_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_read, "_BLOCK", 6)
+    (tmp_path / "in").write_bytes(b"sig\n" + b"I1!R1!\n" * 8)
+    for most, status in ((6, 0), (5, 1)):
+        argv = ["decode", "--column=sig", f"--max-line={most}", str(tmp_path / "in")]
+        assert main([*argv, "-o", str(tmp_path / "o.jsonl")]) == status
+
+
 # ------------------------------------------------------------------------------- columns to read
 
 ROWS = [{"a.b": "x", "b": [[1, 2], []], "a": {"b": 1}}, {"a.b": None, "b": None, "a": None}]
