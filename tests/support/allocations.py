@@ -815,6 +815,7 @@ def list_value() -> Work:
         made[1] = [1, 2]
         made[1] = _LONG
         del made[2]
+        del made[::3]
         made += [3]
         same = made == fnabi.List(made)
         return made.pop(), repr(made), made.tolist(), same
@@ -883,11 +884,14 @@ def map_misses() -> Work:
 @operation
 def dict_value() -> Work:
     given = "".join(["a ", "text"])
+    shared = fnabi.Array([_LONG])
 
     def work() -> object:
         made = fnabi.Dict({"a": 1})
         for number in range(20):
             made[f"key {number}"] = number
+        made["last"] = shared
+        made.popitem()
         del made["a"]
         made.update({"b": 2})
         made.setdefault("c", [])
