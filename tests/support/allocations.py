@@ -565,8 +565,8 @@ def registered() -> Work:
 
 @operation
 def bound() -> Work:
-    same = _functions().same
-    return lambda: same.bind([_LONG])()
+    same, given = _functions().same, [_LONG]
+    return lambda: (same.bind(given)(), sys.getrefcount(given))
 
 
 @operation
