@@ -22,7 +22,7 @@ import pytest
 from fnabi._base import lane
 from fnabi.vmfb import _verdict
 from support import allocations
-from support.allocations import DATA, FAULTS, OPERATIONS, names_of_calls
+from support.allocations import DATA, FAULTS, OPERATIONS, names_of_calls, names_of_records
 from support.callee import built, callee_library
 from support.paths import ROOT
 from support.public import BY_FNABI, public_callables
@@ -147,8 +147,16 @@ PARTS = 4
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_each_allocation_fails(part: int, refusing: str) -> None:
-    others = [name for name in OPERATIONS if name not in names_of_calls()]
+    apart = {*names_of_calls(), *names_of_records()}
+    others = [name for name in OPERATIONS if name not in apart]
     done = run(refusing, *others[part::PARTS])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@with_fork
+@pytest.mark.slow
+def test_each_allocation_of_a_record_fails(refusing: str) -> None:
+    done = run(refusing, *names_of_records())
     assert done.returncode == 0, done.stdout + done.stderr
 
 
