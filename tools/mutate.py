@@ -3,9 +3,9 @@
 A comparison is flipped, a check or a release of memory is dropped, or a reference is not counted,
 in a seeded sample of lines of C and Python. The fitting tests run on each mutant, in a copy of
 HEAD: those of its noun, and then each folder of tests of its room, and the other tests that import
-it, once with all the changes that are left. Those that fail there are run again with each change
-alone, until every failure has its change. A mutant that all tests pass which pass without it has
-survived: a test is missing there, or the change means nothing, which
+it or run its verb, once with all the changes that are left. Those that fail there are run again
+with each change alone, until every failure has its change. A mutant that all tests pass which pass
+without it has survived: a test is missing there, or the change means nothing, which
 ``tests/project/equivalent.toml`` says of those that were read. Survivors are printed with their
 lines; the status is 1 if more than a tenth of the others survives.
 
@@ -74,12 +74,16 @@ FITTING = {
     "lane/runtime": ("", "tests/calls tests/project/test_allocations.py"),
     "lane": ("", "tests/calls"),
 }
-KEPT = [
-    "tests/calls/test_leaks.py",
-    "tests/project/test_allocations.py::test_each_allocation_of_a_call_fails",
-    "tests/project/test_allocations.py::test_each_allocation_of_the_initialisation_fails",
-]
-"""What finds most of the leaks of the call lane, and what it does not check."""
+ALLOCATIONS = "tests/project/test_allocations.py::test_each_allocation_of_"
+KEPT = {
+    "csrc/lane/records/": [f"{ALLOCATIONS}a_record_fails"],
+    "csrc/lane/": [
+        "tests/calls/test_leaks.py",
+        f"{ALLOCATIONS}a_call_fails",
+        f"{ALLOCATIONS}the_initialisation_fails",
+    ],
+}
+"""What finds most of the leaks of the lane, and what it does not check."""
 
 
 @dataclass(frozen=True)
@@ -178,12 +182,15 @@ def sample(found: list[Mutant], seed: str, count: int) -> list[Mutant]:
 
 
 def of_noun(path: str, folders: list[str], pattern: str) -> list[str]:
-    """Return the tests of a source's noun: of its own name, or of the beginning of it."""
-    source = Path(path)
-    stem, parent = source.stem.strip("_"), source.parent.name.strip("_")
+    """Return the tests of a source's noun: of its own name, of the beginning of it, or of a folder.
+
+    A folder may be before the noun: the tests of `cli/verbs/catalog.py` are `test_cli_catalog.py`.
+    """
+    *parents, stem = (part.strip("_") for part in Path(path).with_suffix("").parts)
     words = stem.split("_")
-    for noun in ["_".join(words[:count]) for count in range(len(words), 0, -1)] + [parent]:
-        for name in (noun, f"{noun}_*"):
+    nouns = ["_".join(words[:count]) for count in range(len(words), 0, -1)]
+    for noun in [*nouns, *reversed(parents)]:
+        for name in (noun, f"{noun}_*", *(f"{parent}_{noun}" for parent in parents)):
             found = [
                 each.relative_to(ROOT).as_posix()
                 for folder in folders
@@ -228,24 +235,28 @@ def near(path: str) -> list[list[str]]:
     found.append(BUILD)  # of a module too: the mutant before may have changed C
     if first := of_noun(path, [name for name in tests if not name.endswith(".py")], "test_{}.py"):
         found.append([*PYTEST, "-x", *first])
-    if path.startswith("csrc/lane/") and "/records/" not in path:
-        found.append([*PYTEST, "-x", "-m", "", *KEPT])
+    if kept := next((tests for room, tests in KEPT.items() if path.startswith(room)), None):
+        found.append([*PYTEST, "-x", "-m", "", *kept])
     return found
 
 
 def importers(path: str, besides: list[str]) -> list[str]:
-    """Return the tests that import a module of Python, besides those in these folders.
+    """Return the tests that import a module of Python, or run its verb, but none of these folders.
 
     Those that import a package are none of its own.
     """
     name = path.removeprefix("python/").removesuffix(".py")
     package, _, word = name.replace("/", ".").rpartition(".")
-    imports = re.compile(rf"\b{package}\.{word}\b|^ *from {package} import .*\b{word}\b", re.M)
+    uses = rf"\b{package}\.{word}\b|^ *from {package} import .*\b{word}\b"
+    if name.startswith("fnabi/cli/verbs/"):
+        verb = name.split("/")[3].replace("_", "-")
+        uses += rf"|\bmain\(\s*\[\s*\"{verb}\""
+    used = re.compile(uses, re.M)
     files = ((each, each.relative_to(ROOT).as_posix()) for each in ROOT.glob("tests/**/test_*.py"))
     return sorted(
         name
         for each, name in files
-        if not name.startswith(tuple(besides)) and imports.search(each.read_text())
+        if not name.startswith(tuple(besides)) and used.search(each.read_text())
     )
 
 

@@ -87,6 +87,11 @@ def test_every_room_has_its_tests() -> None:
         ("csrc/vmfb/bytecode_check.c", ["tests/vmfb/test_bytecode.py"]),
         ("python/fnabi/vmfb/_verdict.py", ["tests/vmfb/test_verdict.py"]),
         ("python/fnabi/many/columns/_part.py", ["tests/many/test_columns.py"]),
+        ("python/fnabi/many/_table/_read.py", ["tests/many/test_table.py"]),
+        ("python/fnabi/cli/verbs/catalog.py", ["tests/cli/test_cli_catalog.py"]),
+        ("python/fnabi/dropin/tvm_ffi/_tensor.py", ["tests/dropin/test_dropin_tvm_ffi.py"]),
+        ("python/fnabi/dropin/tvm_ffi/stub/layout.py", ["tests/dropin/test_dropin_stub.py"]),
+        ("csrc/lane/records/record_decode.c", ["tests/base/test_records.py"]),
         ("csrc/lane/calls/tensor_import.c", ["tests/calls/test_tensor.py"]),
     ],
 )
@@ -94,12 +99,14 @@ def test_the_nearest_tests_come_first(path: str, near: list[str]) -> None:
     first, *more = (command for command in mutate.near(path) if "pytest" in command)
     assert "-x" in first
     assert first[-len(near) :] == near
-    assert bool(more) == path.startswith("csrc/lane/calls")
+    assert bool(more) == path.startswith("csrc/lane/")
 
 
-def test_tests_that_import_a_module_are_around_it() -> None:
+def test_tests_that_use_a_module_are_around_it() -> None:
     *_, last = mutate.around("python/fnabi/_base/secrets.py")
     assert last == [*mutate.PYTEST, "tests/vmfb/test_url.py"]
+    *_, last = mutate.around("python/fnabi/cli/verbs/decode/_inputs.py")
+    assert "tests/many/test_table.py" in last
 
 
 def test_what_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
