@@ -6,8 +6,8 @@
   strings with the peers.
 - `signatures`: the same, but only the typed signature with fnabi.
 - `tables`: open the module and read every table. The runtime does not offer that.
-- `attributes`: open the module and read every function's attributes as strings. The runtime has the
-  functions looked up, because its lookup is linear in their number.
+- `attributes`: open the module and read every function's attributes, as a mapping of strings. The
+  runtime has the functions looked up, because its lookup is linear in their number.
 - `check`: fnabi alone.
 """
 
@@ -188,7 +188,7 @@ def work(what: str, who: str, name: str) -> Callable[[], Any]:
         "exports": lambda: vmfb.from_buffer(data).exports,
         "signatures": lambda: [e.signature for e in vmfb.from_buffer(data).exports.values()],
         "tables": lambda: fnabi_tables(data),
-        "attributes": lambda: [dict(s.attrs.pairs) for s in vmfb.from_buffer(data).signatures],
+        "attributes": lambda: [s.attrs for s in vmfb.from_buffer(data).signatures],
         "check": opened.check,
     }[what]
 

@@ -77,7 +77,7 @@ def vmfb_signatures() -> Workload:
 def vmfb_attributes() -> Workload:
     read = resolve_name("fnabi:vmfb.from_buffer")
     data = (DATA / "many_300.vmfb").read_bytes()
-    return lambda _: [dict(each.attrs.pairs) for each in read(data).signatures], [None]
+    return lambda _: [len(each.attrs) for each in read(data).signatures], [None]
 
 
 def instructions() -> Workload:

@@ -39,6 +39,7 @@ from fnabi.vmfb._bytes import ModuleBytes
 from fnabi.vmfb._export import Export, _exports_by_message, decode_exports
 from fnabi.vmfb._infer import Alias, Fences, Proofs, _types_by_message, decode_types
 from fnabi.vmfb._instructions import _findings_by_message
+from fnabi.vmfb._records import FunctionSignature, _signatures_by_message, decode_signatures
 from support.crossings import CROSSINGS, Crossing
 from support.layouts import KINDS, differing, differs
 from support.paths import DATA, TESTS
@@ -59,7 +60,7 @@ MODULES = sorted(DATA.rglob("*.vmfb"))
 
 RECORDS = [
     *(types.DType, *get_args(types.Type), types.Signature, iree_abi.Signature, Export),
-    *(Alias, Fences, Proofs),
+    *(Alias, Fences, Proofs, FunctionSignature),
 ]
 """Every class that the lane fills in place."""
 
@@ -83,6 +84,7 @@ def test_the_fast_ways_are_taken() -> None:
     assert vmfb._verify == types.decoder.verify
     assert decode_exports is not _exports_by_message
     assert decode_types is not _types_by_message
+    assert decode_signatures is not _signatures_by_message
     assert records._differing == []
 
 
@@ -135,6 +137,11 @@ def same_module(data: bytes) -> None:
             export.attrs.pairs for export in plain[1]
         ]
     assert outcome(decode_types, data) == outcome(_types_by_message, data)
+    fast, plain = outcome(decode_signatures, data), outcome(_signatures_by_message, data)
+    assert fast == plain
+    if fast[0] is tuple:
+        assert list(map(repr, fast[1])) == list(map(repr, plain[1]))
+        assert list(map(hash, fast[1])) == list(map(hash, plain[1]))
     same_findings(data)
 
 

@@ -283,6 +283,13 @@ def vmfb_exports_broken() -> Work:
 
 
 @operation
+def vmfb_signatures_twice() -> Work:
+    """Their attributes have a key twice."""
+    data = (DATA / "vmfb" / "decl_dup_key.vmfb").read_bytes()
+    return _of_module(lambda module: module.signatures, data)
+
+
+@operation
 def vmfb_verify() -> Work:
     return lambda: vmfb.verify(_CLASSIFIER)
 
@@ -1009,7 +1016,8 @@ def names_of_records() -> list[str]:
     """Return the operations that make objects of texts, and of a module."""
     names = [*OPERATIONS]
     texts = names[: names.index("types_parse") + 1]
-    return [*texts, *(f"vmfb_{what}_proven" for what in _READ), "vmfb_exports_broken"]
+    broken = ("vmfb_exports_broken", "vmfb_signatures_twice")
+    return [*texts, *(f"vmfb_{what}_proven" for what in _READ), *broken]
 
 
 # ----------------------------------------------------------------------------------------- faults

@@ -18,6 +18,12 @@ CROSSINGS = [
     Crossing("raw", "parse", "RecordDecoder.raw", "abi.raw._parse_by_message"),
     Crossing("iree_abi", "parse", "RecordDecoder.iree_abi", "abi.iree_abi._parse_by_message"),
     Crossing("vmfb", "exports", "RecordDecoder.exports", "vmfb._export._exports_by_message"),
+    Crossing(
+        "vmfb",
+        "signatures",
+        "RecordDecoder.signatures",
+        "vmfb._records._signatures_by_message",
+    ),
     Crossing("vmfb", "verify", "RecordDecoder.verify", "vmfb._verify_by_cffi"),
     Crossing("bytecode_types", "types", "RecordDecoder.types", "vmfb._infer._types_by_message"),
     Crossing("bytecode", "check", "RecordDecoder.sound", "vmfb._instructions._findings_by_message"),

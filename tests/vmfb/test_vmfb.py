@@ -1194,17 +1194,31 @@ def test_an_export_that_may_be_meant() -> None:
 
 
 def test_records_show_what_is_public() -> None:
-    convention = vmfb.FunctionSignature("0r_v", (("a", "b"),))
+    pairs = (("a", "b"),)
+    convention = vmfb.FunctionSignature("0r_v", vmfb.Attributes(pairs))
     assert repr(convention) == (
         "FunctionSignature(calling_convention='0r_v', attrs=Attributes((('a', 'b'),)))"
     )
-    assert repr(vmfb.Import("hal.f", convention, 1)) == (
+    assert repr(vmfb.Import("hal.f", ("0r_v", pairs), 1)) == (
         "Import(full_name='hal.f', calling_convention='0r_v',"
         " attrs=Attributes((('a', 'b'),)), flags=<ImportFlags.REQUIRED: 1>)"
     )
     assert repr(vmfb.Dependency("hal", 6, 2)) == (
         "Dependency(name='hal', minimum_version=6, flags=<DependencyFlags.OPTIONAL: 2>)"
     )
+
+
+def test_attributes_with_a_key_twice() -> None:
+    opened = vmfb.open(MODULES / "decl_dup_key.vmfb")
+    twice = [each for each in opened.signatures if len(each.attrs) < len(each.attrs.pairs)]
+    assert twice
+    for each in twice:
+        assert dict(each.attrs) == dict(each.attrs.pairs)
+        again = pickle.loads(pickle.dumps(each))
+        assert (again, hash(again), again.attrs.pairs) == (each, hash(each), each.attrs.pairs)
+    once = vmfb.open(MODULES / "many_300.vmfb").signatures[0]
+    assert once.attrs.pairs == tuple(once.attrs.items())
+    assert pickle.loads(pickle.dumps(once)).attrs.pairs == once.attrs.pairs
 
 
 def test_closing() -> None:

@@ -1,4 +1,4 @@
-/* Classes of msgspec structs that are filled in place. */
+/* Classes whose instances are filled in place. */
 #include "lane/records/record.h"
 
 #include "lane/records/init.h"
@@ -28,10 +28,21 @@ static Py_ssize_t offset_of(PyObject* bases, PyObject* name) {
   return 0;
 }
 
-/* The fields in the order of __struct_fields__. Each must lie in an instance,
- * after the head that every object has. */
-static bool find_fields(lane_record* record, PyObject* class, Py_ssize_t size) {
+/* The names of the fields: __struct_fields__ of a class that msgspec makes, or
+ * __slots__ of another one, whose instances have only what CPython puts there. */
+static PyObject* names_of(PyObject* class, bool* is_struct) {
   PyObject* names = PyObject_GetAttrString(class, "__struct_fields__");
+  *is_struct = names != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError);
+  if (*is_struct) return names;
+  PyErr_Clear();
+  return PyObject_GetAttrString(class, "__slots__");
+}
+
+/* The fields in the order of their names. Each must lie in an instance, after
+ * the head that every object has. */
+static bool find_fields(lane_record* record, PyObject* class, Py_ssize_t size,
+                        bool* is_struct) {
+  PyObject* names = names_of(class, is_struct);
   PyObject* bases =
       names != NULL ? PyObject_GetAttrString(class, "__mro__") : NULL;
   bool found = names != NULL && bases != NULL && PyTuple_Check(names) &&
@@ -77,11 +88,12 @@ static bool same_bytes(const lane_record* record, PyObject* values,
 
 bool lane_record_fill(lane_record* record, PyObject* class) {
   PyTypeObject* type = (PyTypeObject*)class;
+  bool is_struct = true;
   bool good =
       PyType_Check(class) && lane_class_number(type, "__itemsize__") == 0;
   Py_ssize_t size = good ? lane_class_number(type, "__basicsize__") : -1;
-  good =
-      size >= (Py_ssize_t)sizeof(PyObject) && find_fields(record, class, size);
+  good = size >= (Py_ssize_t)sizeof(PyObject) &&
+         find_fields(record, class, size, &is_struct);
   if (good) {
     record->class = Py_NewRef(class);
     record->alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -93,7 +105,7 @@ bool lane_record_fill(lane_record* record, PyObject* class) {
       good =
           value != NULL && PyTuple_SetItem(values, (Py_ssize_t)i, value) == 0;
     }
-    good = good && same_bytes(record, values, size);
+    good = good && (!is_struct || same_bytes(record, values, size));
     Py_XDECREF(values);
     if (!good) lane_record_free(record);
   }
@@ -132,9 +144,9 @@ static PyObject* record_new(PyObject* module, PyObject* class) {
 static PyMethodDef functions[] = {
     {"record", record_new, METH_O,
      "record(struct, /)\n--\n\n"
-     "Return the layout of a msgspec struct, with which a decoder fills "
-     "instances in place.\n\nRaises:\n    TypeError: If the fields of an "
-     "instance are not at the expected offsets.\n"},
+     "Return the layout of a msgspec struct or a class with slots, with which "
+     "a decoder fills instances in place.\n\nRaises:\n    TypeError: If the "
+     "fields of an instance are not at the expected offsets.\n"},
     {NULL, NULL, 0, NULL}};
 
 int lane_record_init(PyObject* module) {

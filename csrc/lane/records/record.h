@@ -1,4 +1,4 @@
-/* record.h - classes of msgspec structs that are filled in place. */
+/* record.h - classes whose instances are filled in place. */
 #ifndef FNABI_LANE_RECORDS_RECORD_H
 #define FNABI_LANE_RECORDS_RECORD_H
 
@@ -15,9 +15,9 @@ typedef struct lane_record {
   Py_ssize_t offsets[LANE_RECORD_FIELDS];
 } lane_record;
 
-/* Finds the layout of a class and checks it: an instance that is filled in
- * place must be the same bytes as one that the class itself makes. Otherwise
- * raises TypeError and returns false. */
+/* Finds the layout of a msgspec struct or a class with slots. That of a struct
+ * is checked: an instance that is filled in place must be the same bytes as one
+ * that the class itself makes. Otherwise raises TypeError and returns false. */
 bool lane_record_fill(lane_record* record, PyObject* class);
 void lane_record_free(lane_record* record);
 

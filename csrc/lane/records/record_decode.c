@@ -90,14 +90,20 @@ typedef struct types_classes {
   const lane_record *proofs, *signature, *alias, *fences;
 } types_classes;
 
+/* The classes of the signatures of functions. */
+typedef struct signatures_classes {
+  const lane_record *signature, *attributes;
+} signatures_classes;
+
 /* Builds values from a message. A function that builds one moves past it. If it
  * fails, it leaves the position anywhere inside, so nothing may be read after
  * it; nor may anything be found in `shared`, whose objects may be gone. */
 typedef struct builder {
   const decoder* decoder;
   const uint8_t* at;
-  memo* shared;               /* or NULL */
-  const types_classes* types; /* or NULL */
+  memo* shared;                         /* or NULL */
+  const types_classes* types;           /* or NULL */
+  const signatures_classes* signatures; /* or NULL */
 } builder;
 
 /* A big-endian number of `bytes` bytes. */
@@ -525,6 +531,60 @@ static PyObject* build_proofs(builder* b) {
   return lane_record_make(b->types->proofs, fields);
 }
 
+/* Fills a dict with pairs of texts, in parts. Of equal keys the last one
+ * counts. */
+static bool fill_dict(builder* b, PyObject* dict, Py_ssize_t count) {
+  build* const items[] = {build_shared_text, build_text};
+  for (Py_ssize_t i = 0, end; i < count;) {
+    if ((end = lane_part(i, count)) < 0) return false;
+    for (; i < end; i++) {
+      PyObject* pair[2];
+      b->at++;
+      build_fields(b, pair, items, 2);
+      bool good =
+          pair[1] != NULL && PyDict_SetItem(dict, pair[0], pair[1]) == 0;
+      Py_XDECREF(pair[0]);
+      Py_XDECREF(pair[1]);
+      if (!good) return false;
+    }
+  }
+  return true;
+}
+
+/* The texts by their keys, and all pairs. The class makes each from the other
+ * when it lacks one: so the pairs are left out when no key occurs twice, and
+ * the dict when it is empty. */
+static PyObject* build_attributes(builder* b) {
+  const lane_record* class = b->signatures->attributes;
+  builder again = *b;
+  Py_ssize_t count = (Py_ssize_t)take_count(b);
+  PyObject* last = count != 0 ? PyDict_New() : NULL;
+  PyObject* pairs = NULL;
+  bool good = count == 0 || (last != NULL && fill_dict(b, last, count));
+  if (good && (last == NULL || PyDict_Size(last) != count)) {
+    pairs = build_plain(&again);
+    good = pairs != NULL;
+  }
+  PyObject* made = good ? class->alloc((PyTypeObject*)class->class, 0) : NULL;
+  if (made == NULL) {
+    Py_XDECREF(last);
+    Py_XDECREF(pairs);
+    return NULL;
+  }
+  *(PyObject**)((char*)made + class->offsets[0]) = last;
+  *(PyObject**)((char*)made + class->offsets[1]) = pairs;
+  PyObject_GC_UnTrack(made); /* it has only texts */
+  return made;
+}
+
+static PyObject* build_function_signature(builder* b) {
+  PyObject* fields[2];
+  build* const items[] = {build_shared_text, build_attributes};
+  b->at++;
+  build_fields(b, fields, items, 2);
+  return lane_record_make(b->signatures->signature, fields);
+}
+
 /* ------------------------------------------------------------------ decoder */
 
 #define SCRATCH 4096 /* bytes on the stack */
@@ -648,7 +708,7 @@ static PyObject* read_signature(decoder* self, PyObject* const* args,
     return NULL;
   }
   if (message_read(self, args[0], run, 0, &m)) {
-    builder b = {self, m.bytes, NULL, NULL};
+    builder b = {self, m.bytes, NULL, NULL, NULL};
     value = build_signature(&b, class);
   }
   message_close(&m);
@@ -691,8 +751,36 @@ static PyObject* decoder_exports(decoder* self, PyObject* const* args,
   size_t guess = (size_t)size < GUESS_MAX / 2 ? 2 * (size_t)size : GUESS_MAX;
   if (message_read(self, args[0], fnabi_vmfb_exports, guess, &m)) {
     memo shared = {0};
-    builder b = {self, m.bytes, &shared, NULL};
+    builder b = {self, m.bytes, &shared, NULL, NULL};
     value = build_exports(&b, &of);
+  }
+  message_close(&m);
+  return value;
+}
+
+static int64_t read_signatures(const char* data, size_t size, uint8_t* out,
+                               size_t capacity, fnabi_error* error) {
+  enum { FUNCTION_SIGNATURES = 8 };
+  return fnabi_vmfb_field(data, size, FUNCTION_SIGNATURES, out, capacity,
+                          error);
+}
+
+static PyObject* decoder_signatures(decoder* self, PyObject* const* args,
+                                    Py_ssize_t count) {
+  message m;
+  PyObject* value = NULL;
+  if (!check_count(count, 3)) return NULL;
+  signatures_classes of = {lane_record_get(args[1], 2, 2), NULL};
+  if (of.signature == NULL) return NULL;
+  of.attributes = lane_record_get(args[2], 2, 2);
+  if (of.attributes == NULL) return NULL;
+  Py_ssize_t size = PyBytes_Size(args[0]);
+  if (size < 0) return NULL;
+  size_t guess = (size_t)size < GUESS_MAX ? (size_t)size : GUESS_MAX;
+  if (message_read(self, args[0], read_signatures, guess, &m)) {
+    memo shared = {0};
+    builder b = {self, m.bytes, &shared, NULL, &of};
+    value = build_tuple(&b, build_function_signature);
   }
   message_close(&m);
   return value;
@@ -741,7 +829,7 @@ static PyObject* decoder_types(decoder* self, PyObject* const* args,
     memo shared;
     bool many = (size_t)size >= MANY;
     if (many) memset(&shared, 0, sizeof shared);
-    builder b = {self, m.bytes, many ? &shared : NULL, &classes};
+    builder b = {self, m.bytes, many ? &shared : NULL, &classes, NULL};
     value = build_types(&b);
   }
   message_close(&m);
@@ -787,7 +875,7 @@ static const char* const known_dtypes[] = {
     "f32",  "f64",  "bf16", "index", "complex<f32>", "complex<f64>"};
 
 static bool know(decoder* self, fnabi_writer* w, size_t start, build* item) {
-  builder b = {self, self->messages + start, NULL, NULL};
+  builder b = {self, self->messages + start, NULL, NULL, NULL};
   size_t size = w->size - start;
   PyObject* object = item(&b);
   if (object == NULL) return false;
@@ -893,9 +981,13 @@ static void decoder_dealloc(decoder* self) {
 #define METHOD(name) \
   {#name, (PyCFunction)(void (*)(void))decoder_##name, METH_FASTCALL, NULL}
 static PyMethodDef methods[] = {
-    METHOD(raw),          METHOD(iree_abi),
-    METHOD(exports),      METHOD(types),
-    METHOD(verify),       {"sound", (PyCFunction)decoder_sound, METH_O, NULL},
+    METHOD(raw),
+    METHOD(iree_abi),
+    METHOD(exports),
+    METHOD(types),
+    METHOD(signatures),
+    METHOD(verify),
+    {"sound", (PyCFunction)decoder_sound, METH_O, NULL},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {

@@ -13,6 +13,7 @@ fast path in the lane   plain equivalent                      used by
 RecordDecoder.raw       abi.raw._parse_by_message             raw.parse, raw.to_string
 RecordDecoder.iree_abi  abi.iree_abi._parse_by_message        iree_abi.parse
 RecordDecoder.exports   vmfb._export._exports_by_message      vmfb.Module.exports
+RecordDecoder.signatures vmfb._records._signatures_by_message vmfb.Module.signatures
 RecordDecoder.types     vmfb._infer._types_by_message         vmfb.Module.bytecode_types
 RecordDecoder.sound     vmfb._instructions._findings_by_message bytecode.verify
 RecordDecoder.verify    vmfb._verify_by_cffi                  vmfb.open, from_buffer, verify

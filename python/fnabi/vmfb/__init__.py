@@ -30,7 +30,7 @@ from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, FormatError, contrast
 from fnabi.types import decoder
 from fnabi.vmfb import rodata
-from fnabi.vmfb._bytes import ModuleBytes, current, decode, message
+from fnabi.vmfb._bytes import ModuleBytes, current, decode, flatbuffer, message
 from fnabi.vmfb._export import Export, Exports, Source, decode_exports
 from fnabi.vmfb._function import VmFunction
 from fnabi.vmfb._infer import Proofs, contradictions
@@ -48,6 +48,7 @@ from fnabi.vmfb._records import (
     Record,
     RwdataSegment,
     State,
+    decode_signatures,
 )
 from fnabi.vmfb._verdict import (
     Answers,
@@ -120,7 +121,6 @@ _head = core.Decoder(_Head)
 _types = core.Decoder(tuple[tuple[str], ...])
 _dependencies = core.Decoder(tuple[Dependency, ...])
 _imports = core.Decoder(tuple[Import, ...])
-_signatures = core.Decoder(tuple[FunctionSignature, ...])
 _segments = core.Decoder(tuple[rodata.Segment, ...])
 _files = core.Decoder(tuple[rodata.File, ...])
 _rwdata = core.Decoder(tuple[RwdataSegment, ...])
@@ -130,7 +130,7 @@ _range: core.Decoder[tuple[int, int] | None] = core.Decoder(tuple[int, int] | No
 _findings = core.Decoder(tuple[Finding, ...])
 
 # Fields of the root by their ids in the schema.
-_TYPES, _DEPENDENCIES, _IMPORTS, _SIGNATURES, _RODATA = 4, 5, 6, 8, 9
+_TYPES, _DEPENDENCIES, _IMPORTS, _RODATA = 4, 5, 6, 9
 _RWDATA, _STATE, _FUNCTIONS, _BYTECODE, _DEBUG = 10, 11, 12, 14, 15
 
 
@@ -154,6 +154,7 @@ class Module:
     _remote: RemoteFile | None = None
     _whole: Any = None
     _exports: Exports | None = None
+    _signatures: tuple[FunctionSignature, ...] | None = None
     _kept: ModuleBytes | None = None
 
     def __init__(
@@ -241,10 +242,12 @@ class Module:
         """The functions that the module imports, in its order."""
         return self._field(_IMPORTS, _imports)
 
-    @cached_property
+    @property
     def signatures(self) -> tuple[FunctionSignature, ...]:
         """The calling convention and attributes of each function, in the order of `functions`."""
-        return self._field(_SIGNATURES, _signatures)
+        if self._signatures is None:
+            self._signatures = decode_signatures(flatbuffer(self._view, self._mapped))
+        return self._signatures
 
     @cached_property
     def functions(self) -> tuple[VmFunction, ...]:

@@ -40,6 +40,14 @@ def decode(view: Any, read: Any, decoder: core.Decoder[_T], *arguments: object) 
         raise
 
 
+def flatbuffer(view: Any, mapped: MappedFile | None) -> bytes:
+    """Return the bytes up to the FlatBuffer's end, or more; a copy if they could change."""
+    source: bytes = current(view, mapped)
+    if source.__class__ is not bytes:
+        source = ffi.buffer(source)[: lib.fnabi_vmfb_extent(source, len(source))]
+    return source
+
+
 message = core.Decoder(bytes)
 """Copies a message of the core, which the scratch memory does not keep."""
 
@@ -71,11 +79,8 @@ class ModuleBytes:
         return decode(current(self._view, self._mapped), read, decoder, *arguments)
 
     def flatbuffer(self) -> bytes:
-        """Return the bytes up to the FlatBuffer's end, or more; a copy if they could change."""
-        source: bytes = current(self._view, self._mapped)
-        if source.__class__ is not bytes:
-            source = ffi.buffer(source)[: lib.fnabi_vmfb_extent(source, len(source))]
-        return source
+        """Return what `flatbuffer` does."""
+        return flatbuffer(self._view, self._mapped)
 
     def types(self) -> tuple[Proofs | None, ...]:
         """Return what the bytecode proves of each function, decoded at the first call.

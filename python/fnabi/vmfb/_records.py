@@ -5,11 +5,16 @@ A record is an array in the message that crosses from the C core, in the order o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import KEEP, IntFlag
-from typing import Literal, TypeAlias, TypeVar, overload
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 import msgspec
+
+from fnabi._base import core, records
+from fnabi._base.lane import RecordDecoder
+from fnabi._fnabi import lib
+from fnabi.types import decoder
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 """Attributes as the message has them: keys and values, in the order of the module."""
@@ -62,15 +67,19 @@ class Attributes(Mapping[str, str]):
     __slots__ = ("_last", "pairs")
 
     _last: dict[str, str]
+    pairs: Pairs
 
     def __init__(self, pairs: Pairs = ()) -> None:
         self.pairs = pairs
 
-    def __getattr__(self, name: str) -> dict[str, str]:
-        if name != "_last":  # which is built on first use
-            raise AttributeError(name)
-        self._last = dict(self.pairs)
-        return self._last
+    def __getattr__(self, name: str) -> Any:  # each is built from the other on first use
+        if name == "_last":
+            self._last = dict(self.pairs)
+            return self._last
+        if name == "pairs":  # the lane leaves them out when no key occurs twice
+            self.pairs = tuple(self._last.items())
+            return self.pairs
+        raise AttributeError(name)
 
     def __getitem__(self, key: str) -> str:
         return self._last[key]
@@ -91,6 +100,12 @@ class Attributes(Mapping[str, str]):
     def get(self, key: str, default: str | _T | None = None) -> str | _T | None:
         """Return the value of a key, or `default`."""
         return self._last.get(key, default)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._last.items()))
+
+    def __reduce__(self) -> tuple[type[Attributes], tuple[Pairs]]:
+        return Attributes, (self.pairs,)
 
     def __repr__(self) -> str:
         return f"Attributes({self.pairs!r})"
@@ -152,19 +167,34 @@ class FunctionSignature(Record, frozen=True):
 
     Attributes:
         calling_convention: The VM calling convention, such as ``"0rIi_r"``.
+        attrs: The reflection attributes of the function.
 
     """
 
-    calling_convention: str = ""
-    _pairs: Pairs = ()
+    calling_convention: str
+    attrs: Attributes
 
-    @property
-    def attrs(self) -> Attributes:
-        """The reflection attributes of the function."""
-        return Attributes(self._pairs)
 
-    def __repr__(self) -> str:
-        return _shown(self, "calling_convention", "attrs")
+NO_SIGNATURE = FunctionSignature("", Attributes())
+
+_signatures = core.Decoder(tuple[tuple[str, Pairs], ...])
+
+
+def _signatures_by_message(source: bytes) -> tuple[FunctionSignature, ...]:
+    """Decode a message of the core with msgspec: the plain equivalent of the fast path."""
+    rows = core.decode(lib.fnabi_vmfb_field, _signatures, source, 8)
+    return tuple(FunctionSignature(convention, Attributes(pairs)) for convention, pairs in rows)
+
+
+def _fastest(fast: RecordDecoder | None) -> Callable[[bytes], tuple[FunctionSignature, ...]]:
+    signature, attributes = records.layout(FunctionSignature), records.layout(Attributes)
+    if fast is None or signature is None or attributes is None:
+        return _signatures_by_message
+    return lambda source: fast.signatures(source, signature, attributes)
+
+
+decode_signatures = _fastest(decoder)
+"""Decode the signatures of a verified module, given up to its FlatBuffer's end."""
 
 
 class Import(Record, frozen=True):
@@ -176,7 +206,7 @@ class Import(Record, frozen=True):
     """
 
     full_name: str
-    _signature: FunctionSignature | None
+    _signature: tuple[str, Pairs] | None
     _flags: int
 
     @property
@@ -199,18 +229,15 @@ class Import(Record, frozen=True):
     @property
     def calling_convention(self) -> str:
         """The VM calling convention that the function must have, such as ``"0rIi_r"``."""
-        return (self._signature or NO_SIGNATURE).calling_convention
+        return self._signature[0] if self._signature else ""
 
     @property
     def attrs(self) -> Attributes:
         """The reflection attributes of the import."""
-        return (self._signature or NO_SIGNATURE).attrs
+        return Attributes(self._signature[1] if self._signature else ())
 
     def __repr__(self) -> str:
         return _shown(self, "full_name", "calling_convention", "attrs", "flags")
-
-
-NO_SIGNATURE = FunctionSignature()
 
 
 class RwdataSegment(Record, frozen=True):
