@@ -130,6 +130,8 @@ def test_any_array_goes_in_and_comes_back(data):
             assert view.tolist() == given.tolist()
         again = np.from_dlpack(tensor)
         same_memory(tensor, again)
+        assert (back.dtype.num, back.strides) == (again.dtype.num, again.strides)
+        assert repr(back.flags) == repr(again.flags)
     copied = from_dlpack(Foreign(lambda **named: tensor.__dlpack__(copy=True, **named)))
     assert not copied.read_only
     assert copied.numpy().tobytes() == given.tobytes()
@@ -818,6 +820,23 @@ def test_buffer_protocol(first):
         memoryview(first(np.ones(2, ml_dtypes.bfloat16)))
     assert memoryview(first(np.array(7, "i8"))).tolist() == 7
     assert np.asarray(memoryview(first(np.ones(2, "i8")))).dtype == np.dtype("i8")
+
+
+def test_arrays_hold_the_memory_alone(first):
+    given = np.arange(6, dtype="i4").reshape(2, 3)
+    before = sys.getrefcount(given)
+    tensor = first(given)
+    arrays = [tensor.numpy() for _ in range(3)]
+    del tensor
+    gc.collect()
+    assert sys.getrefcount(given) == before + 1
+    arrays[1][:] = arrays[1] + 1
+    assert given.tolist() == arrays[0].tolist() == [[1, 2, 3], [4, 5, 6]]
+    view = arrays[2].T[1:]
+    del arrays
+    assert view.tolist() == [[2, 5], [3, 6]]
+    del view
+    assert sys.getrefcount(given) == before
 
 
 def test_lanes_and_packed_elements(first):

@@ -7,6 +7,7 @@
 #include "lane/calls/init.h"
 #include "lane/calls/peer.h"
 #include "lane/calls/tensor_import.h"
+#include "lane/calls/tensor_numpy.h"
 #include "lane/calls/tensor_view.h"
 #include "lane/calls/to_value.h"
 #include "lane/calls/wrap.h"
@@ -405,7 +406,12 @@ static PyObject* tensor_numpy(PyObject* self, PyObject* unused) {
   }
   const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   if (tensor == NULL) return NULL;
-  if (fnabi_dl_on_host(tensor->device) && format_of(tensor->dtype) != NULL) {
+  PyObject* array;
+  bool on_host = fnabi_dl_on_host(tensor->device);
+  if (on_host && lane_numpy_of(((lane_object*)self)->object, tensor,
+                               flags_of(self) == 0, &array))
+    return array;
+  if (on_host && format_of(tensor->dtype) != NULL) {
     PyObject* read = lane_get(LANE_READ_NUMPY);
     return read ? PyObject_CallFunctionObjArgs(read, self, NULL) : NULL;
   }

@@ -7,6 +7,7 @@
 #include "calls/tensor.h"
 #include "lane/calls/context.h"
 #include "lane/calls/dtype.h"
+#include "lane/calls/tensor_numpy.h"
 #include "lane/runtime/call_error.h"
 #include "lane/runtime/shutdown.h"
 
@@ -222,22 +223,6 @@ typedef enum numpy_way {
   NUMPY_BUFFER /* unknown ABI: uses the buffer protocol */
 } numpy_way;
 
-/* NumPy's table of functions and types for extension modules. Borrowed; valid
- * while NumPy is loaded. */
-static void** numpy_api(void) {
-  static const char* const modules[] = {"numpy._core._multiarray_umath",
-                                        "numpy.core._multiarray_umath"};
-  for (size_t i = 0; i < 2; i++) {
-    PyObject* capsule = lane_imported(modules[i], "_ARRAY_API");
-    void** api = capsule && PyCapsule_CheckExact(capsule)
-                     ? PyCapsule_GetPointer(capsule, NULL)
-                     : NULL;
-    Py_XDECREF(capsule);
-    if (api != NULL || !lane_clear()) return api;
-  }
-  return NULL;
-}
-
 static bool same_fields(PyObject* array) {
   const numpy_array* a = (const numpy_array*)array;
   Py_buffer buffer;
@@ -256,14 +241,9 @@ static bool same_fields(PyObject* array) {
 /* Compares the fields with the buffer protocol on a new array, even if the
  * version of the ABI is known. If memory runs out, the way stays unknown. */
 static numpy_way find_numpy_way(void) {
-  enum { VERSION = 0, ARRAY_TYPE = 2, ABI_1 = 0x01000009, ABI_2 = 0x02000000 };
-  void** api = numpy_api();
-  if (api == NULL) return lane_clear() ? NUMPY_BUFFER : NUMPY_UNKNOWN;
-  unsigned (*version)(void);
-  memcpy(&version, &api[VERSION], sizeof version);
-  unsigned abi = version();
-  if (abi != ABI_1 && abi != ABI_2) return NUMPY_BUFFER;
-  PyObject* probe = PyObject_CallFunction((PyObject*)api[ARRAY_TYPE], "(nn)s",
+  void** numpy = lane_numpy();
+  if (numpy == NULL) return lane_clear() ? NUMPY_BUFFER : NUMPY_UNKNOWN;
+  PyObject* probe = PyObject_CallFunction(lane_numpy_array_type(numpy), "(nn)s",
                                           (Py_ssize_t)3, (Py_ssize_t)5, "u2");
   PyObject* part = probe ? PyObject_GetAttrString(probe, "T") : NULL;
   bool same = part && same_fields(probe) && same_fields(part);
