@@ -1,8 +1,9 @@
 /* Decodes many short texts of raw or SIP signatures at a time. They are copied
  * into a block, because a decoder may read a little outside a text, and a text
  * may change meanwhile. The kernel of the processor decodes the block as a
- * whole. If it cannot, or there is no kernel, the scalar decoder decodes the
- * texts one by one, and csrc/abi those that the scalar decoder rejects. */
+ * whole, or those before a malformed one. If it cannot, or there is no kernel,
+ * the scalar decoder decodes the texts one by one, and csrc/abi those that the
+ * scalar decoder rejects. */
 #include "many/kernels/block.h"
 #include "many/rows.h"
 
@@ -94,7 +95,8 @@ static inline side_sizes sizes_of(const fnabi_side_columns* s) {
 
 /* --------------------------------------------------------------------- rows */
 
-/* Adds the rows of a block by the decoder of a kernel: all of them, or none. */
+/* Adds the rows that the decoder of a kernel leaves in a block: all of them, or
+ * none. */
 static bool add_whole(fnabi_columns* columns, fnabi_block* b,
                       fnabi_block_decode* decode) {
   fnabi_vector* v = columns->vectors;
@@ -204,9 +206,12 @@ bool fnabi_columns_add_blocks(fnabi_columns* columns, const fnabi_text* texts,
       if (!fnabi_columns_add_row(columns, texts[i++])) return false;
       continue;
     }
-    if (!reserve_block(columns, b.size, b.rows)) return false;
+    size_t rows = b.rows;
+    if (!reserve_block(columns, b.size, rows)) return false;
     if ((decode == NULL || !add_whole(columns, &b, decode)) &&
         !add_each(columns, &b))
+      return false;
+    if (b.rows < rows && !fnabi_columns_add_row(columns, texts[i++ + b.rows]))
       return false;
   }
   return true;

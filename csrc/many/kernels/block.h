@@ -37,6 +37,10 @@ typedef struct fnabi_block {
    * it if any of them is that long, and its last two digits where the kernel
    * needs them. */
   size_t tokens;
+  struct {
+    uint64_t carry;
+    uint16_t tokens, numbers;
+  } marks[FNABI_BLOCK_WORDS]; /* what find_tokens had before each 64 bytes */
   uint8_t tags[FNABI_BLOCK_ROOM];
   uint16_t places[FNABI_BLOCK_ROOM];
   uint16_t shorts[FNABI_BLOCK_ROOM];
@@ -72,7 +76,8 @@ static inline uint32_t fnabi_stop_of(const fnabi_block* b, size_t k) {
 
 /* Adds the nodes of all rows to both sides, and stores in `offsets` where those
  * of each row end. Returns false when a text is malformed, or well-formed but
- * unusual; the caller then drops what was written. */
+ * unusual; the caller then drops what was written. In either case the block may
+ * have lost rows at its end: the first of them is such a text. */
 typedef bool fnabi_block_decode(fnabi_block* block, fnabi_side_columns sides[2],
                                 int32_t* const offsets[2]);
 

@@ -22,13 +22,14 @@ typedef struct raw_tokens {
   bits dims[2];
 } raw_tokens;
 
-/* Sorts tokens by their tags and checks which may follow which. Returns the
- * number of tokens between rows, or -1. */
-static int64_t sort_raw(const fnabi_block* b, side_tokens sides[2],
-                        raw_tokens* t) {
-  size_t words = words_of(b->tokens), between = 0;
-  uint64_t bad = 0, inside = 0;
+/* Sorts tokens by their tags, counts those between rows, and checks which may
+ * follow which. Returns the first row that is wrong, b->rows if none is. */
+static size_t sort_raw(const fnabi_block* b, side_tokens sides[2],
+                       raw_tokens* t, size_t* between) {
+  size_t words = words_of(b->tokens);
+  uint64_t inside = 0;
   uint64_t last_taking = 0, last_scalars = 0, last_bare = 0;
+  *between = 0;
   for (size_t i = 0; i < words; i++) {
     chunk tags = load(b->tags + 64 * i);
     uint64_t buffers = equal(tags, 'B'), scalars = equal(tags, 'S'),
@@ -41,9 +42,10 @@ static int64_t sort_raw(const fnabi_block* b, side_tokens sides[2],
     /* no dim may follow these */
     uint64_t bare =
         scalars | refs | others | (dtypes & shifted(scalars, last_scalars));
-    bad |= ~(values | others | dims | dtypes) |
-           (dtypes & ~shifted(taking, last_taking)) |
-           (dims & shifted(bare, last_bare));
+    uint64_t bad = ~(values | others | dims | dtypes) |
+                   (dtypes & ~shifted(taking, last_taking)) |
+                   (dims & shifted(bare, last_bare));
+    if (bad != 0) return row_of(b, b->places[64 * i + fnabi_lowest(bad)]);
     last_taking = taking;
     last_scalars = scalars;
     last_bare = bare;
@@ -57,25 +59,48 @@ static int64_t sort_raw(const fnabi_block* b, side_tokens sides[2],
     t->values[i] = values;
     t->starts[i] = values | others;
     t->dtypes[i] = dtypes;
-    between += count_bits(ends);
+    *between += count_bits(ends);
   }
   t->starts[words - 1] &= up_to(b->tokens);
   for (size_t i = 0; i < words; i++)
     t->typed[i] =
         t->dtypes[i] >> 1 | (i + 1 < words ? t->dtypes[i + 1] << 63 : 0);
-  return bad == 0 ? (int64_t)between : -1;
+  return b->rows;
+}
+
+/* Rows before a malformed one are decoded without it. That is faster than to
+ * decode all of them one by one if they are as many, or half of the block when
+ * all of it was read before the fault was found. */
+enum { CUT_LEAST = 8 };
+
+/* Leaves the first rows in the block. What the kernel has found out up to there
+ * stays. */
+FNABI_COLD void cut_block(fnabi_block* b, size_t rows) {
+  b->rows = rows;
+  b->size = b->ends[rows - 1];
+  uint8_t* end = b->bytes + FNABI_BLOCK_PAD + b->size;
+  memset(end, 0, FNABI_BLOCK_PAD);
+  *end = FNABI_BLOCK_BETWEEN;
 }
 
 static bool decode_raw(fnabi_block* b, fnabi_side_columns sides[2],
                        int32_t* const offsets[2]) {
-  if (!find_tokens(b, false)) return false;
   side_tokens tokens[2];
   raw_tokens t;
-  int64_t between = sort_raw(b, tokens, &t);
+  for (size_t from = 0;; from = b->size / 64) {
+    size_t between, row = find_tokens(b, false, from), least = CUT_LEAST;
+    if (row == b->rows) {
+      least = b->rows / 2;
+      row = sort_raw(b, tokens, &t, &between);
+      if (row == b->rows) row = close_rows(b, tokens, between, sides, offsets);
+      if (row == b->rows) break;
+    }
+    if (row < least || row == 0) return false;
+    cut_block(b, row);
+  }
   size_t words = words_of(b->tokens);
-  if (between < 0 || !values_end(b, t.values, t.starts, words) ||
-      !dtypes_fit(b, t.dtypes, words) ||
-      !close_rows(b, tokens, (size_t)between, sides, offsets))
+  if (!values_end(b, t.values, t.starts, words) ||
+      !dtypes_fit(b, t.dtypes, words))
     return false;
   for (int i = 0; i < 2; i++) {
     fnabi_side_columns* out = &sides[i];

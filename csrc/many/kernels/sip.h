@@ -283,13 +283,13 @@ static void put_names(const fnabi_block* b, fnabi_side_columns sides[2]) {
 
 static bool decode_sip(fnabi_block* b, fnabi_side_columns sides[2],
                        int32_t* const offsets[2]) {
-  if (!find_names(b) || !find_tokens(b, true)) return false;
+  if (!find_names(b) || find_tokens(b, true, 0) != b->rows) return false;
   side_tokens tokens[2];
   sip_tokens t;
   int64_t between = sort_sip(b, tokens, &t);
   if (between < 0 || !find_depths(b, tokens, &t) || !check_keys(b, &t) ||
       !check_structures(b, &t) ||
-      !close_rows(b, tokens, (size_t)between, sides, offsets))
+      close_rows(b, tokens, (size_t)between, sides, offsets) != b->rows)
     return false;
   size_t words = words_of(b->tokens);
   for (int i = 0; i < 2; i++) {

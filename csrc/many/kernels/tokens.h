@@ -97,27 +97,67 @@ typedef struct byte_kinds {
   uint64_t tag, digit, bang, dash, one, d, between, name, span;
 } byte_kinds;
 
+/* All but `one`, which depends on the bytes before, too. */
+FNABI_INLINE byte_kinds kinds_of(const fnabi_block* b, size_t i, chunk c,
+                                 bool named) {
+  byte_kinds k = {.name = named ? b->in_names[i] : 0};
+  k.tag = tags_of(c) & ~k.name;
+  k.digit = digits_of(c) & ~k.name;
+  k.bang = equal(c, '!') & ~k.name;
+  k.between = equal(c, FNABI_BLOCK_BETWEEN) & ~k.name;
+  k.dash = named ? 0 : equal(c, '-');
+  k.d = named ? 0 : equal(c, 'd');
+  uint64_t bare = named ? equal(c, 'k') | equal(c, '_') : k.d | equal(c, 't');
+  k.span = k.tag & ~(bare | k.between);
+  return k;
+}
+
+/* What comes before the chunk from which find_tokens goes on. Of `one` only the
+ * last bit is needed. */
+FNABI_INLINE byte_kinds kinds_before(const fnabi_block* b, size_t from) {
+  byte_kinds kinds = {0};
+  if (from == 0) return kinds;
+  const uint8_t* text = b->bytes + FNABI_BLOCK_PAD + 64 * (from - 1);
+  kinds = kinds_of(b, from - 1, load(text), false);
+  kinds.one = kinds.digit & kinds.dash << 1;
+  return kinds;
+}
+
+/* The row that has the byte at an offset, or ends there. */
+static size_t row_of(const fnabi_block* b, size_t place) {
+  size_t row = b->rows - 1;
+  while (row > 0 && b->begins[row] > place) row--;
+  return row;
+}
+
 /* Finds the tokens and checks which bytes follow which: a digit or "-1" follows
  * a tag; a digit, '!' or tag follows a digit; a tag or name follows '!'. A '!'
  * follows the numbers that are lengths of spans, and no others. Numbers have at
  * most eight digits, or four in texts with names; "-1", which only follows `d`,
- * is -1. */
-FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
+ * is -1. Goes on from a chunk that it has reached before, unless there are
+ * names. Returns the first row that is wrong, b->rows if none is. */
+FNABI_INLINE size_t find_tokens(fnabi_block* b, bool named, size_t from) {
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD;
   size_t tokens = 0, numbers = 0;
   uint64_t carry = 0;
-  b->has_numbers = false;
   byte_kinds now, last = {0};
+  if (from == 0) {
+    b->has_numbers = false;
+  } else {
+    carry = b->marks[from].carry;
+    tokens = b->marks[from].tokens;
+    numbers = b->marks[from].numbers;
+    last = kinds_before(b, from);
+  }
 #define BEFORE(kind, n) (now.kind << (n) | last.kind >> (64 - (n)))
-  for (size_t i = 0; i < words_of(b->size); i++) {
+  for (size_t i = from; i < words_of(b->size); i++) {
     chunk c = load(text + 64 * i);
-    now.name = named ? b->in_names[i] : 0;
-    now.tag = tags_of(c) & ~now.name;
-    now.digit = digits_of(c) & ~now.name;
-    now.bang = equal(c, '!') & ~now.name;
-    now.between = equal(c, FNABI_BLOCK_BETWEEN) & ~now.name;
-    now.dash = named ? 0 : equal(c, '-');
-    now.d = named ? 0 : equal(c, 'd');
+    if (!named) {
+      b->marks[i].carry = carry;
+      b->marks[i].tokens = (uint16_t)tokens;
+      b->marks[i].numbers = (uint16_t)numbers;
+    }
+    now = kinds_of(b, i, c, named);
     uint64_t digit1 = BEFORE(digit, 1), between1 = BEFORE(between, 1),
              dash1 = BEFORE(dash, 1), bang1 = BEFORE(bang, 1),
              name1 = BEFORE(name, 1);
@@ -131,9 +171,6 @@ FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
     if (!named) wrong |= now.one & ~equal(c, '1');
     /* An addition moves the bit after the tag of a span through the digits, to
      * where the '!' must be. */
-    uint64_t bare =
-        named ? equal(c, 'k') | equal(c, '_') : now.d | equal(c, 't');
-    now.span = now.tag & ~(bare | now.between);
     uint64_t sum = now.digit + BEFORE(span, 1), more = sum + carry;
     carry = (sum < now.digit) | (more < sum);
     wrong |= (more & ~now.digit) ^ now.bang;
@@ -144,8 +181,8 @@ FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
     uint64_t digit9 = digit5 & BEFORE(digit, 6) & BEFORE(digit, 7) &
                       BEFORE(digit, 8) & BEFORE(digit, 9);
     wrong |= named ? digit5 : digit9;
-    if ((wrong & (i < b->size / 64 ? ~UINT64_C(0) : up_to(b->size))) != 0)
-      return false;
+    wrong &= i < b->size / 64 ? ~UINT64_C(0) : up_to(b->size);
+    if (wrong != 0) return row_of(b, 64 * i + fnabi_lowest(wrong));
     if (!named && !b->has_numbers && (ends & digit5) != 0)
       widen_numbers(b, numbers);
     /* both calls are inlined, with a constant length */
@@ -158,7 +195,7 @@ FNABI_INLINE bool find_tokens(fnabi_block* b, bool named) {
 #undef BEFORE
   b->tokens = tokens - 1; /* without the one after the texts */
   memset(b->tags + tokens, 0, FNABI_BLOCK_PAD);
-  return true;
+  return b->rows;
 }
 
 /* --------------------------------------------------------------------- rows */
@@ -180,34 +217,36 @@ typedef struct side_tokens {
 
 /* Checks that each row is the spans of `I` and `R` and nothing else, given the
  * number of tokens between and after rows, and stores where the nodes of rows
- * end. */
-static bool close_rows(fnabi_block* b, const side_tokens tokens[2],
-                       size_t between, const fnabi_side_columns sides[2],
-                       int32_t* const offsets[2]) {
-  size_t words = words_of(b->tokens), used = 0;
+ * end. Returns the first row that is not, b->rows if all are, and 0 if it cannot
+ * tell which is not. */
+static size_t close_rows(fnabi_block* b, const side_tokens tokens[2],
+                         size_t between, const fnabi_side_columns sides[2],
+                         int32_t* const offsets[2]) {
+  size_t words = words_of(b->tokens), rows = b->rows, used = 0;
   uint16_t before[2][FNABI_BLOCK_WORDS];
   uint16_t *inputs = b->heads[0], *results = b->heads[1];
   for (int i = 0; i < 2; i++) {
     size_t heads = 0;
     for (size_t k = 0; k < words; k++) heads += count_bits(tokens[i].head[k]);
-    if (heads != b->rows) return false;
+    if (heads > b->rows) return 0;
+    if (heads < rows) rows = heads;
     locate(tokens[i].head, words, b->heads[i]);
+    b->heads[i][heads] = (uint16_t)b->tokens;
     count_before(tokens[i].nodes, words, before[i]);
   }
-  inputs[b->rows] = (uint16_t)b->tokens;
-  uint32_t bad = 0;
-  for (size_t row = 0; row < b->rows; row++) {
+  for (size_t row = 0; row < rows; row++) {
     size_t i = inputs[row], r = results[row], next = inputs[row + 1];
     used += (size_t)(b->ends[row] - b->begins[row]);
-    bad |= (uint32_t)(b->places[i] ^ b->begins[row]) |
-           (fnabi_stop_of(b, i) ^ b->places[r]) |
-           (fnabi_stop_of(b, r) ^ b->ends[row]);
+    if ((b->places[i] ^ b->begins[row]) | (fnabi_stop_of(b, i) ^ b->places[r]) |
+        (fnabi_stop_of(b, r) ^ b->ends[row]))
+      return row;
     offsets[0][row] =
         (int32_t)(sides[0].nodes + rank(tokens[0].nodes, before[0], r));
     offsets[1][row] =
         (int32_t)(sides[1].nodes + rank(tokens[1].nodes, before[1], next));
   }
-  return bad == 0 && between == b->size - used + 1;
+  if (rows < b->rows) return rows;
+  return between == b->size - used + 1 ? rows : 0;
 }
 
 #endif /* FNABI_KERNELS_TOKENS_H */
