@@ -33,6 +33,8 @@ CORPORA: dict[str, tuple[Any, list[bytes]]] = {
 
 JOINED = {name: join(texts) for name, (_, texts) in CORPORA.items()}
 
+MALFORMED = "fnabi, 1 malformed in 100"
+
 
 @pytest.fixture(scope="module")
 def loop(tmp_path_factory: pytest.TempPathFactory) -> columns_peer.Loop:
@@ -48,7 +50,17 @@ def decode(name: str, threads: int = 1) -> Callable[[], fnabi.Columns]:
     return lambda: fnabi.decode_columns(data, abi, threads=threads, offsets=offsets)
 
 
-@pytest.mark.parametrize("who", ["fnabi", "fnabi, 2 threads", "fnabi, strings", "C loop", "memcpy"])
+def decode_malformed(name: str) -> Callable[[], fnabi.Columns]:
+    abi, texts = CORPORA[name]
+    data, offsets = join(
+        [each if at % 100 else each[:-3] + b"!!!" for at, each in enumerate(texts)]
+    )
+    return lambda: fnabi.decode_columns(data, abi, offsets=offsets)
+
+
+@pytest.mark.parametrize(
+    "who", ["fnabi", "fnabi, 2 threads", "fnabi, strings", MALFORMED, "C loop", "memcpy"]
+)
 @pytest.mark.parametrize("name", CORPORA)
 def test_columns(benchmark: BenchmarkFixture, loop: columns_peer.Loop, name: str, who: str) -> None:
     abi, texts = CORPORA[name]
@@ -64,6 +76,10 @@ def test_columns(benchmark: BenchmarkFixture, loop: columns_peer.Loop, name: str
         benchmark(fnabi.decode_columns, texts, abi)
     elif who == "memcpy":
         benchmark(memory.copier(JOINED[name][0]))
+    elif who == MALFORMED:
+        run = decode_malformed(name)
+        assert run().bad == len(texts) // 100
+        benchmark(run)
     else:
         benchmark(decode(name, 2 if "threads" in who else 1))
 
