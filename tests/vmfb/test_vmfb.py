@@ -504,6 +504,10 @@ def test_text_that_is_referred_to_over_and_over_does_not_multiply() -> None:
         "work",
         "function_signatures[0].attrs",
     )
+    assert caught.value.excerpt is None
+    with pytest.raises(FormatError, match="more references than the size allows") as caught:
+        _ = opened.signatures
+    assert caught.value.excerpt is None  # a module is not text
     with pytest.raises(FormatError, match="more references than the size allows"):
         field(data, 8)
 

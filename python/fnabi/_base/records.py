@@ -7,24 +7,24 @@ class once, when the module that needs it is imported: an instance that the lane
 equal, byte for byte, to one that msgspec makes from the same values. If it is not, the plain
 equivalent is used, with a `LayoutWarning`.
 
-======================  ====================================  =================================
-fast path in the lane   plain equivalent                      used by
-======================  ====================================  =================================
-RecordDecoder.raw       abi.raw._parse_by_message             raw.parse, raw.to_string
-RecordDecoder.iree_abi  abi.iree_abi._parse_by_message        iree_abi.parse
-RecordDecoder.exports   vmfb._export._exports_by_message      vmfb.Module.exports
-RecordDecoder.signatures vmfb._records._signatures_by_message vmfb.Module.signatures
-RecordDecoder.types     vmfb._infer._types_by_message         vmfb.Module.bytecode_types
-RecordDecoder.sound     vmfb._instructions._findings_by_message bytecode.verify
-RecordDecoder.verify    vmfb._verify_by_cffi                  vmfb.open, from_buffer, verify
-RecordEncoder.raw       abi.raw._encode_by_cffi               raw.encode
-RecordEncoder.sip       abi.sip._encode_by_cffi               sip.encode
-RecordEncoder.iree_abi  abi.iree_abi._encode_by_cffi          iree_abi.encode
-RecordEncoder.cconv     abi.cconv._encode_by_cffi             cconv.encode
-SignatureBuilder        abi.signature._encode_integer         SignatureBuilder.integer
-SignatureBuilder        abi.signature._encode_span            SignatureBuilder.span
-columns_add             many.columns._split._pack             decode_columns of a list or tuple
-======================  ====================================  =================================
+========================  =======================================  =================================
+fast path in the lane     plain equivalent                         used by
+========================  =======================================  =================================
+RecordDecoder.raw         abi.raw._parse_by_message                raw.parse, raw.to_string
+RecordDecoder.iree_abi    abi.iree_abi._parse_by_message           iree_abi.parse
+RecordDecoder.exports     vmfb._export._exports_by_message         vmfb.Module.exports
+RecordDecoder.signatures  vmfb._records._signatures_by_message     vmfb.Module.signatures
+RecordDecoder.types       vmfb._infer._types_by_message            vmfb.Module.bytecode_types
+RecordDecoder.sound       vmfb._instructions._findings_by_message  bytecode.verify
+RecordDecoder.verify      vmfb._verify_by_cffi                     vmfb.open, from_buffer, verify
+RecordEncoder.raw         abi.raw._encode_by_cffi                  raw.encode
+RecordEncoder.sip         abi.sip._encode_by_cffi                  sip.encode
+RecordEncoder.iree_abi    abi.iree_abi._encode_by_cffi             iree_abi.encode
+RecordEncoder.cconv       abi.cconv._encode_by_cffi                cconv.encode
+SignatureBuilder          abi.signature._encode_integer            SignatureBuilder.integer
+SignatureBuilder          abi.signature._encode_span               SignatureBuilder.span
+columns_add               many.columns._split._pack                decode_columns of a list or tuple
+========================  =======================================  =================================
 """
 
 from __future__ import annotations

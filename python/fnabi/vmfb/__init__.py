@@ -15,7 +15,7 @@ Text is decoded as UTF-8; other bytes become surrogate escapes. Text that a modu
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -217,14 +217,8 @@ class Module:
             FormatError: when an export refers to a function that the module does not have.
 
         """
-        if self._exports is not None:
-            return self._exports
-        held = self._held
-        try:
-            self._exports = Exports(decode_exports(held.flatbuffer(), held))
-        except FormatError as problem:
-            problem.excerpt = None  # a module is not text
-            raise
+        if self._exports is None:
+            self._exports = Exports(self._decode_by(decode_exports, self._held))
         return self._exports
 
     @cached_property
@@ -246,7 +240,7 @@ class Module:
     def signatures(self) -> tuple[FunctionSignature, ...]:
         """The calling convention and attributes of each function, in the order of `functions`."""
         if self._signatures is None:
-            self._signatures = decode_signatures(flatbuffer(self._view, self._mapped))
+            self._signatures = self._decode_by(decode_signatures)
         return self._signatures
 
     @cached_property
@@ -586,6 +580,14 @@ class Module:
 
     def _decode(self, read: Any, decoder: core.Decoder[_T], *arguments: object) -> _T:
         return decode(self._source(), read, decoder, *arguments)
+
+    def _decode_by(self, decode: Callable[..., _T], *arguments: object) -> _T:
+        """Decode the bytes up to the FlatBuffer's end; errors show none of them."""
+        try:
+            return decode(flatbuffer(self._view, self._mapped), *arguments)
+        except FormatError as problem:
+            problem.excerpt = None  # a module is not text
+            raise
 
     @property
     def _held(self) -> ModuleBytes:

@@ -179,10 +179,13 @@ NO_SIGNATURE = FunctionSignature("", Attributes())
 
 _signatures = core.Decoder(tuple[tuple[str, Pairs], ...])
 
+_SIGNATURES = 8
+"""The id of the signatures in the schema."""
+
 
 def _signatures_by_message(source: bytes) -> tuple[FunctionSignature, ...]:
     """Decode a message of the core with msgspec: the plain equivalent of the fast path."""
-    rows = core.decode(lib.fnabi_vmfb_field, _signatures, source, 8)
+    rows = core.decode(lib.fnabi_vmfb_field, _signatures, source, _SIGNATURES)
     return tuple(FunctionSignature(convention, Attributes(pairs)) for convention, pairs in rows)
 
 
