@@ -600,12 +600,14 @@ def run_verb(verb: str, seed: str, count: int, folder: Path) -> int:
 
     kind, argv = VERBS[verb]
     found: Counter[str] = Counter()
-    path = folder / "input"
+    made = tempfile.TemporaryDirectory()  # of its own: several may run at once
+    work = Path(made.name)
+    path = work / "input"
     modules = ("duckdb", "pyarrow", "pandas") if kind in ("calls", "catalog", "table") else ()
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, data in enumerate(changes(KINDS[kind][1](), f"{seed} {verb}", count)):
         path.write_bytes(data)
-        with open(folder / "output", "w+b") as out, open(folder / "errors", "w+b") as errors:
+        with open(work / "output", "w+b") as out, open(work / "errors", "w+b") as errors:
             words = [each.replace("{}", str(path)) for each in argv]
             try:
                 status = run_forked(words, (nothing, out.fileno(), errors.fileno()), *modules)
@@ -619,6 +621,7 @@ def run_verb(verb: str, seed: str, count: int, folder: Path) -> int:
         if fault:
             (folder / f"{verb.replace(' ', '_')}.{number}").write_bytes(data)
     os.close(nothing)
+    made.cleanup()
     print(f"fnabi {verb}: {count} changes: {told(found)}", flush=True)
     return faults(found)
 
