@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fnabi import CallError, FormatError, pattern
-from fnabi.many.catalog import search_query
+from fnabi.many._search import ask
+from fnabi.many.catalog._search import search_query
 
 SEEDS = (
     b"f32[?,3,224,224] -> f32[?,1000]",
@@ -37,7 +38,7 @@ def check(data: bytes) -> None:
         return
     assert again == found
     try:
-        sql = search_query(found)
+        sql = search_query(ask(found))
     except CallError:
         return
     assert sql

@@ -15,11 +15,14 @@ from msgspec.structs import replace
 import fnabi
 from fnabi import CallError, CatalogError, FormatError, pattern, vmfb
 from fnabi.abi.raw import describe
-from fnabi.many.catalog import Updated, search_query
+from fnabi.many._search import ask
+from fnabi.many.catalog import Updated
 from fnabi.many.catalog import _database as catalog_database
 from fnabi.many.catalog import _load as catalog_load
+from fnabi.many.catalog._search import search_query
 from support import catalog_update
 from support.paths import DATA
+from support.pattern_cases import PATTERNS
 from support.pattern_match import differences
 from support.unknown_bytecode import unknown_bytecode
 
@@ -279,25 +282,6 @@ def test_a_folder_is_no_catalog(folder: Path, tmp_path: Path) -> None:
 
 # ----------------------------------------------------------------------------------------- searches
 
-PATTERNS = [
-    "* -> *",
-    "() -> *",
-    "any -> any",
-    "i32, i32 -> i32",
-    "si32, * -> *",
-    "float[*], * -> *",
-    "f32[?,_] -> *",
-    "f32[4], f32[4] -> f32[4]",
-    "f32[B,*], * -> f32[B,*]",
-    "*, f32[*,N,*], * -> *, any[*,N,*], *",
-    "*, ref, * -> *",
-    "ref<?>, * -> *",
-    "*, (*), * -> *",
-    "*, {*}, * -> *",
-    "input0: any, * -> *",
-    "*, [any, *], * -> *",
-]
-
 
 def test_a_rank_beyond_127() -> None:
     with fnabi.Catalog(None) as catalog:
@@ -360,7 +344,7 @@ def test_find_what_accepts_arrays(searched: fnabi.Catalog) -> None:
 
 def test_a_search_is_one_query() -> None:
     for text in PATTERNS:
-        query = search_query(text)
+        query = search_query(ask(text))
         assert len(duckdb.extract_statements(query)) == 1
 
 

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 import fnabi
 from fnabi import CallError, FormatError, pattern, vmfb
 from fnabi._base.text import one_line
-from fnabi.many.catalog import search_query
+from fnabi.many._search import ask
+from fnabi.many.catalog._search import search_query
 from fnabi.many.pattern import (
     Pattern,
     Untyped,
     ValuePattern,
 )
+from fnabi.many.pattern._match import Matcher
 from fnabi.types import (
     Buffer,
     Dict,
@@ -158,6 +160,20 @@ def test_the_text_of_a_pattern_is_parsed_back(case: tuple[Pattern, list[Signatur
         assert "stars to search for" in problem.reason  # noqa: PT017
 
 
+# ------------------------------------------------------------------------------------------ matches
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(cases(), st.booleans())
+def test_a_signature_matches_as_by_the_slow_matcher(
+    case: tuple[Pattern, list[Signature]], untold: bool
+) -> None:
+    made, signatures = case
+    matcher = Matcher(made)
+    for each in signatures:
+        assert matcher.differences(each, untold=untold) == differences(made, each, untold)
+
+
 # ------------------------------------------------------------------------------------------ queries
 
 
@@ -234,7 +250,7 @@ class Functions:
         self._add_functions(self.connection, self._pyarrow.Table.from_pylist(rows, self._schema))
 
     def find(self, made: Pattern) -> dict[int, int]:
-        found = self.connection.execute(search_query(made)).fetchall()
+        found = self.connection.execute(search_query(ask(made))).fetchall()
         return {int(file): differences for file, _, _, _, differences, *_ in found}
 
 
@@ -290,6 +306,13 @@ def test_dims_match_as_by_the_slow_matcher(functions: Functions, text: str) -> N
         expected = {index: number for index, number in enumerate(numbers) if number is not None}
         assert functions.find(made) == expected
         assert expected
+        matcher = Matcher(made)
+        matched = {
+            index: matcher.differences(each, untold=untold) for index, each in enumerate(SHAPED)
+        }
+        assert {
+            index: number for index, number in matched.items() if number is not None
+        } == expected
 
 
 def test_names_with_surrogates_that_are_no_bytes(functions: Functions) -> None:

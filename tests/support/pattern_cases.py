@@ -36,6 +36,26 @@ from fnabi.types import (
     Unknown,
 )
 
+PATTERNS = [
+    "* -> *",
+    "() -> *",
+    "any -> any",
+    "i32, i32 -> i32",
+    "si32, * -> *",
+    "float[*], * -> *",
+    "f32[?,_] -> *",
+    "f32[4], f32[4] -> f32[4]",
+    "f32[B,*], * -> f32[B,*]",
+    "*, f32[*,N,*], * -> *, any[*,N,*], *",
+    "*, ref, * -> *",
+    "ref<?>, * -> *",
+    "*, (*), * -> *",
+    "*, {*}, * -> *",
+    "input0: any, * -> *",
+    "*, [any, *], * -> *",
+]
+"""Each of them matches some module of the test data."""
+
 F32, I32, S32 = DType("float", 32), DType("signless", 32), DType("signed", 32)
 
 _dtypes = st.sampled_from([F32, I32, S32, DType("unsigned", 32), DType("bfloat", 16)])

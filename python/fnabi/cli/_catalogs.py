@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fnabi._base.files import check_regular, is_duckdb
@@ -13,6 +14,7 @@ from fnabi._base.text import did_you_mean, known_names
 from fnabi._base.url import is_remote
 from fnabi.cli._arguments import is_module
 from fnabi.cli._screen import complain, counted, one_line, where
+from fnabi.many._glob import expression
 
 if TYPE_CHECKING:
     from fnabi.many.catalog import Catalog
@@ -64,15 +66,15 @@ _NAMED = {
 
 
 def told_of_names(
-    catalog: Catalog, path: str, given: Mapping[str, str | None], tables: str = ""
+    path: str, given: Mapping[str, str | None], names_of: Callable[[str], Sequence[str]]
 ) -> bool:
     """Say which patterns of names match no name at all, with names that are like them.
 
     Args:
-        catalog: The catalog.
         path: The argument of the command that is the catalog.
-        given: The patterns by columns of functions; None for any name.
-        tables: The tables of the query that are not those of the catalog, for its ``WITH``.
+        given: The patterns by what has such a name: a file, module, function or target; None for
+            any name.
+        names_of: Returns all names of one of these, in order.
 
     Returns:
         Whether there are such patterns.
@@ -82,36 +84,60 @@ def told_of_names(
     for column, glob in given.items():
         if glob is None:
             continue
-        select = f"SELECT DISTINCT {column}, {column} GLOB $glob FROM functions"
-        query = f"{tables and f'WITH {tables} '}{select} WHERE {column} IS NOT NULL ORDER BY 1"
-        rows = catalog._rows(query, glob=glob)
-        if any(matches for _, matches in rows):
+        names = names_of(column)
+        if any(map(re.compile(expression(glob)).fullmatch, names)):
             continue
-        complain(where(path), f"{_NAMED[column]} {glob or repr('')}{_meant(column, glob, rows)}")
+        complain(where(path), f"{_NAMED[column]} {glob or repr('')}{_meant(column, glob, names)}")
         told = True
     return told
 
 
-def _meant(column: str, glob: str, rows: list[tuple[str, bool]]) -> str:
+def names_in(catalog: Catalog, tables: str = "") -> Callable[[str], list[str]]:
+    """Return a function that returns the names of a column of functions in a catalog.
+
+    Args:
+        catalog: The catalog.
+        tables: The tables of the query that are not those of the catalog, for its ``WITH``.
+
+    """
+
+    def names_of(column: str) -> list[str]:
+        select = f"SELECT DISTINCT {column} FROM functions WHERE {column} IS NOT NULL ORDER BY 1"
+        return [name for (name,) in catalog._rows(f"{tables and f'WITH {tables} '}{select}")]
+
+    return names_of
+
+
+def _meant(column: str, glob: str, given: Sequence[str]) -> str:
     """Return the end of an error about a pattern: names like it, or how to find those with it."""
     word = glob.strip("*?")
-    names, stems = [name for name, _ in rows], []
+    names, stems = [*given], []
     if column == "file":  # of which users know the end
         names = [f"*/{os.path.basename(name)}" for name in names]
         stems = [f"*{os.path.splitext(name)[0][2:]}*" for name in names]
     close = did_you_mean(word, dict.fromkeys((*names, *stems)))
     if close or not word:
         return one_line(close)
-    if any(word in name for name, _ in rows):
+    if any(word in name for name in given):
         return f"; did you mean *{word}*?"
     return known_names(word, names)
 
 
 def lenient_hint(catalog: Catalog) -> str:
     """Return the end of a text about files with errors, if ``--lenient`` helps for any."""
+    query = "SELECT file, error_path FROM files WHERE error IS NOT NULL AND file_bytes IS NULL"
+    return lenient_helps(catalog._rows(query))
+
+
+def lenient_helps(errors: Iterable[tuple[str, str | None]]) -> str:
+    """Return the end of a text about files with errors, if ``--lenient`` helps for any.
+
+    Args:
+        errors: The files, and the parts of the modules that have the errors.
+
+    """
     # what it accepts are attributes, so other errors need no second look at their files
-    query = "SELECT file FROM files WHERE error_path LIKE '%attrs[%' AND file_bytes IS NULL"
-    helps = any(is_module(file) for (file,) in catalog._rows(query))
+    helps = any("attrs[" in (part or "") and is_module(file) for file, part in errors)
     return "; --lenient accepts invalid attributes of old compilers" if helps else ""
 
 
@@ -119,13 +145,30 @@ def told_of_unread(catalog: Catalog) -> bool:
     """Say that modules have errors; return whether any can be searched."""
     total = catalog._rows("SELECT count(*) FROM files")[0][0]
     errors = catalog._rows("SELECT file, error FROM files WHERE error IS NOT NULL")
+    return told_of_errors(total, errors, lambda: lenient_hint(catalog))
+
+
+def told_of_errors(
+    total: int, errors: Sequence[tuple[str, str]], lenient: Callable[[], str]
+) -> bool:
+    """Say that files have errors; return whether any can be searched.
+
+    Args:
+        total: The number of files.
+        errors: Those that have errors, with these.
+        lenient: Returns the end of a text about them, if ``--lenient`` helps.
+
+    """
     if len(errors) == total == 1:
         file, error = errors[0]
-        complain(f"{shown_path(file)}: ", f"{error}{lenient_hint(catalog)}")
+        complain(f"{shown_path(file)}: ", f"{error}{lenient()}")
         return False
     if errors:
-        hint = lenient_hint(catalog) or "; see fnabi scan"
-        complain("", f"{len(errors)} of {counted(total, 'file')} cannot be read{hint}")
+        complain(
+            "",
+            f"{len(errors)} of {counted(total, 'file')} cannot be read"
+            f"{lenient() or '; see fnabi scan'}",
+        )
     return True
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import groupby, islice
 from threading import Event
@@ -36,13 +35,15 @@ from fnabi.vmfb._export import Source
 from fnabi.vmfb._walk import Path, walk
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from fnabi.vmfb._remote import RemoteFile
 
 __all__ = ["Path", "Scan", "ScanBatch", "ScanError", "ScanRow"]
 
 _SHOWN = 4
 """The number of paths that the `repr` of a scan shows."""
-_FILES = 256
+FILES = 256
 """The most files per crossing."""
 
 _ROWS = 8192
@@ -296,7 +297,7 @@ class Scan:
         if self._progress and not self._once:
             count, size = _counted(self._walk(paths))
         files = self._walk(paths)
-        chunks = iter(lambda: list(islice(files, _FILES)), [])
+        chunks = iter(lambda: list(islice(files, FILES)), [])
         with show(self._progress, "scan", "vmfb.scan", files=count, bytes=size) as advance:
             yield from self._run(chunks, self._advanced(advance))
 
@@ -323,6 +324,8 @@ class Scan:
                 yield from _Batches(*given).of(chunk)
                 advance(chunk)
             return
+        from concurrent.futures import ThreadPoolExecutor  # which imports logging
+
         running: deque[tuple[list[Found], Future[list[ScanBatch]]]] = deque()
         pool = ThreadPoolExecutor(self._threads, "fnabi-scan")
         try:

@@ -29,8 +29,11 @@ from fnabi import (
     vmfb,
 )
 from fnabi._base import secrets, url
+from fnabi.many._find import find
+from fnabi.many._search import ask
 from fnabi.vmfb import parameters
 from fnabi.vmfb._page import links_below
+from fnabi.vmfb._walk import walk
 from support.growth import Work, add
 from support.growth.modules import MODULES
 from support.growth.texts import CCONV, DECLARATION, IREE_ABI, RAW, SIP, fill, span
@@ -456,18 +459,38 @@ family(
 )
 
 
+SEARCHES = (
+    "f32[?,3] -> any",
+    "* -> *",
+    "*, f32[A,*], *, any, * -> *, {*, a: any, *}, *",
+    "*, f32[A,B], *, f32[B,A], *, f32[A,A], * -> *",
+)
+
+
 def catalogued(data: bytes) -> None:
     path = Path(FOLDER.name, "m.vmfb")
     path.write_bytes(data)
     with fnabi.Catalog(None) as catalog:
         catalog.update([path])
-        for each in ("f32[?,3] -> any", "* -> *", HOSTILE[0], HOSTILE[1]):
+        for each in SEARCHES:
             for _ in catalog.find(each):
                 pass
 
 
 for name in ("exports", "same exports", "exports of one", "structures", "faulty", "long name"):
     family(f"Catalog: {name}", "Catalog", MODULES[name], catalogued)
+
+
+def found(data: bytes) -> None:
+    path = Path(FOLDER.name, "m.vmfb")
+    path.write_bytes(data)
+    for each in SEARCHES:
+        find(walk(path, "find", status=False), ask(each, function="*m*", target="*vmvx*"))
+        find(walk(path, "find", status=False), ask(each))
+
+
+for name in ("exports", "same exports", "exports of one", "structures", "faulty", "long name"):
+    family(f"find: {name}", "find", MODULES[name], found)
 
 # --------------------------------------------------------------------------------------- parameters
 

@@ -20,6 +20,7 @@ from fnabi.cli._catalogs import (
     has_modules,
     is_catalog,
     lenient_hint,
+    names_in,
     shown_path,
     told_of_names,
 )
@@ -364,7 +365,7 @@ def _log(catalog: Catalog, arguments: argparse.Namespace) -> int:
     if not found:
         names: list[str | None] = [*arguments.words, None]
         given = {"function": names[0], "module": arguments.log_module, "file": arguments.log_file}
-        told_of_names(catalog, arguments.file, given, EVER)
+        told_of_names(arguments.file, given, names_in(catalog, EVER))
     return 0
 
 

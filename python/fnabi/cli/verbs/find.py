@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import os
 import shlex
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from fnabi._base.url import public
+from fnabi._base.files import Found
+from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, add_moment, refuse_swapped, whole
 from fnabi.cli._catalogs import (
     has_modules,
     is_catalog,
+    lenient_helps,
+    names_in,
     open_catalog,
     open_past,
     shown_path,
+    told_of_errors,
     told_of_names,
-    told_of_unread,
 )
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
 from fnabi.errors import FormatError
 from fnabi.many import pattern
-from fnabi.many.catalog import Catalog
-from fnabi.many.catalog._history import as_of
-from fnabi.many.catalog._search import Match, search_query
+from fnabi.many._find import find
+from fnabi.many._search import Match, ask
 from fnabi.many.pattern._types import unknown_dtypes
+from fnabi.vmfb._walk import walk
 
 _SCHEMA = "fnabi.find/1"
+_NAMES = ("function", "module", "target", "file")
 _NONE_FOUND = 1
 _BAD_INPUT = 3
 
@@ -91,53 +97,81 @@ def run(arguments: argparse.Namespace) -> int:
         except ArgumentError as problem:
             complain("", problem)
             return _BAD_INPUT
-    names = {
-        "accepts": arrays,
-        "exact": arguments.exact,
-        "file": arguments.file,
-        "module": arguments.module,
-        "function": arguments.function,
-        "target": arguments.target,
-        "limit": arguments.limit,
-        "runtime": arguments.runtime,
-    }
-    at = arguments.at
+    at = arguments.at and arguments.at.replace(tzinfo=None)
     if not os.path.exists(arguments.catalog) and has_modules(arguments.pattern):
         words = ["find", arguments.pattern, arguments.catalog]
         refuse_swapped(arguments, "CATALOG and PATTERN", words)
+    names = {name: getattr(arguments, name) for name in _NAMES}
     try:
-        query = search_query(arguments.pattern, at=at and at.replace(tzinfo=None), **names)
+        asked = ask(
+            arguments.pattern,
+            accepts=arrays,
+            exact=arguments.exact,
+            limit=arguments.limit,
+            runtime=arguments.runtime,
+            **names,
+        )
     except FormatError as problem:
         tell(problem, hint=_with_arrow(arguments.pattern))
         return _BAD_INPUT
     if arguments.sql:
-        print(query)
+        from fnabi.many.catalog._search import search_query  # slow, as all of catalogs is
+
+        print(search_query(asked, at))
         return 0
+    if at is None and not is_catalog(arguments.catalog):
+        searched = find(_files(arguments.catalog), asked, lenient=arguments.lenient)
+        errors = [(file, error.text) for file, error in searched.errors]
+        parts = [(file, error.path) for file, error in searched.errors]
+        if not told_of_errors(searched.files, errors, lambda: lenient_helps(parts)):
+            return _BAD_INPUT
+        return _end(arguments, searched.matches, lambda column: sorted(searched.names[column]))
+    from fnabi.many.catalog._history import as_of
+
     with (
-        open_catalog(arguments.catalog, arguments.lenient)
+        open_catalog(arguments.catalog)
         if at is None
         else open_past(arguments, arguments.catalog, "--at")
     ) as catalog:
-        if at is None and not is_catalog(arguments.catalog) and not told_of_unread(catalog):
-            return _BAD_INPUT
-        found = catalog.find(arguments.pattern, at=at, **names)
-        if arguments.json:
-            for match in found:
-                print(json.dumps(_match_json(match)))
-        else:
-            _show(found)
-        if not found:
-            told = [_told_of_names(catalog, arguments), _told_of_dtypes(arguments.pattern)]
-            if arguments.json and not any(told):
-                complain(where(arguments.catalog), "no function fits")
-    return 0 if found else _NONE_FOUND
+        found = catalog.find(
+            asked.pattern,
+            exact=asked.exact,
+            limit=asked.limit,
+            runtime=arguments.runtime,
+            at=arguments.at,
+            **names,
+        )
+        return _end(arguments, found, names_in(catalog, "" if at is None else as_of(at)))
 
 
-def _told_of_names(catalog: Catalog, arguments: argparse.Namespace) -> bool:
-    """Say which options name nothing; return whether any does."""
-    given = {name: getattr(arguments, name) for name in ("function", "module", "target", "file")}
-    tables = "" if arguments.at is None else as_of(arguments.at.replace(tzinfo=None))
-    return told_of_names(catalog, arguments.catalog, given, tables)
+def _files(path: str) -> Iterator[Found]:
+    """Yield the modules of a path, with absolute names as those in a catalog."""
+    if is_remote(path):
+        return walk(path, "fnabi find", status=False)
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return walk(os.path.abspath(path), "fnabi find", status=False)
+
+
+def _end(
+    arguments: argparse.Namespace, found: list[Match], names_of: Callable[[str], Sequence[str]]
+) -> int:
+    """Show what was found, and if it is nothing, say why as far as that is known."""
+    if arguments.json:
+        for match in found:
+            print(json.dumps(_match_json(match)))
+    else:
+        _show(found)
+    if found:
+        return 0
+    given = {name: getattr(arguments, name) for name in _NAMES}
+    told = [
+        told_of_names(arguments.catalog, given, names_of),
+        _told_of_dtypes(arguments.pattern),
+    ]
+    if arguments.json and not any(told):
+        complain(where(arguments.catalog), "no function fits")
+    return _NONE_FOUND
 
 
 def _told_of_dtypes(text: str) -> bool:

@@ -43,6 +43,7 @@ from fnabi.compat import FileComparison
 from fnabi.compat._caller import Reason
 from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
+from fnabi.many._search import Match, ask, pattern_of_arrays
 from fnabi.many.catalog._check import damaged
 from fnabi.many.catalog._checked import CheckedCall, CheckedCalls, UnreadCalls
 from fnabi.many.catalog._compare import compare_sides, sides_since
@@ -51,7 +52,7 @@ from fnabi.many.catalog._history import next_time, read_time
 from fnabi.many.catalog._load import load_duckdb
 from fnabi.many.catalog._log import Event, EventKind, Row, events, log_query
 from fnabi.many.catalog._plan import Limit, Unlisted, below
-from fnabi.many.catalog._search import Match, matches, pattern_of_arrays, search_query
+from fnabi.many.catalog._search import matches, search_query
 from fnabi.many.catalog._store import open_store
 from fnabi.many.catalog._table import set_values
 from fnabi.many.catalog._update import How, Update, Updated, read_state
@@ -232,7 +233,8 @@ class Catalog:
             accepts: Arrays that the function has to accept as its inputs; those of `pattern` must
                 then be ``*``.
             exact: Whether to leave out functions that accept more or return something narrower.
-            file: A pattern of file names, in which ``*`` is any text and ``?`` any character.
+            file: A pattern of file names, in which ``*`` is any text, ``?`` any character, ``[ab]``
+                one of some and ``[!ab]`` any other one.
             module: The same for names of modules.
             function: The same for names of functions.
             target: The same for the devices and formats that the module needs, such as
@@ -256,21 +258,18 @@ class Catalog:
         """
         names = {"file": file, "module": module, "function": function, "target": target}
         then = None if at is None else parse_moment(at, "Catalog.find: at")
-        query = search_query(
-            pattern, accepts=accepts, exact=exact, limit=limit, runtime=runtime, at=then, **names
-        )
-        self._check_runtime(runtime)
+        asked = ask(pattern, accepts=accepts, exact=exact, limit=limit, runtime=runtime, **names)
+        self._check_releases(asked.releases)
         if then is not None:
             self._check_moment("Catalog.find: at", then)
         try:
-            return matches(self._rows(query))
+            return matches(self._rows(search_query(asked, then)))
         except FormatError as problem:
             problem.file = self._store.path
             raise
 
-    def _check_runtime(self, runtime: Runtime) -> None:
+    def _check_releases(self, names: tuple[str, ...] | None) -> None:
         """Raise an error for a release of which the catalog knows nothing."""
-        names = asked_releases("Catalog.find", runtime).names
         if names is None:
             return
         known = [name for (name,) in self._rows(_RELEASES)]

@@ -10,7 +10,7 @@ import msgspec
 
 from fnabi.errors import ArgumentTypeError, type_name
 from fnabi.many.catalog._signature import from_message
-from fnabi.many.pattern._sql import literal
+from fnabi.many.pattern._sql import named
 from fnabi.types import Signature
 
 EventKind: TypeAlias = Literal["appeared", "changed", "moved", "left"]
@@ -101,10 +101,10 @@ def log_query(
         if not isinstance(value, str):
             raise ArgumentTypeError(f"Catalog.log: {name}: expected str, got {type_name(value)}")
         if name == "file":  # of either one
-            both = (f"{each} GLOB {literal(value)}" for each in ("file", "moved_from"))
+            both = (named(each, value) for each in ("file", "moved_from"))
             shown.append(f"({' OR '.join(both)})")
         else:
-            conditions.append(f"{name} GLOB {literal(value)}")
+            conditions.append(named(name, value))
     for sign, moment in ((">=", since), ("<=", until)):
         if moment is not None:
             shown.append(f"time {sign} TIMESTAMP '{moment.isoformat(sep=' ')}'")

@@ -8,11 +8,12 @@ the pattern is evaluated for each node or dim that may follow the star, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from fnabi.many._glob import expression
 from fnabi.many.pattern._dims import At, Conditions, Rest, Side, every
 from fnabi.many.pattern._types import (
     AnyType,
@@ -29,9 +30,11 @@ from fnabi.many.pattern._types import (
     Untyped,
     ValuePattern,
     Variable,
+    alike,
     encoded,
+    variables_in,
 )
-from fnabi.types import DType, DTypeKind
+from fnabi.types import DType
 
 _Values: TypeAlias = "tuple[tuple[ValuePattern | Star, ...], Side]"
 
@@ -67,9 +70,14 @@ def quoted_name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
+def named(column: str, glob: str) -> str:
+    """Return the condition that a column has a name of a pattern of names."""
+    return f"regexp_full_match({column}, {literal(expression(glob))})"
+
+
 class _Compiler(Conditions):
     def compile(self, pattern: Pattern) -> Compiled:
-        self.counts.update(_variables((pattern.inputs, pattern.results)))
+        self.counts.update(variables_in((pattern.inputs, pattern.results)))
         differences = self._compile(pattern)
         nodes = "".join(f", {node} AS {name}" for node, name in self.nodes.items())
         source = f"(SELECT *{nodes} FROM signatures)" if nodes else "signatures"
@@ -77,7 +85,7 @@ class _Compiler(Conditions):
 
     def _compile(self, pattern: Pattern) -> str:
         sides: tuple[_Values, _Values] = (pattern.inputs, "inputs"), (pattern.results, "results")
-        if set(_variables(pattern.inputs)) & set(_variables(pattern.results)):
+        if {*variables_in(pattern.inputs)} & {*variables_in(pattern.results)}:
             # A side without a search is the first, so that the search of the other is small.
             first, second = sorted(sides, key=self._searches)
             if self._searches(first):
@@ -239,8 +247,7 @@ class _Compiler(Conditions):
             if dtype != "any":
                 self.conditions.append(_CLASSES[dtype].format(column))
             return
-        same = [str(dtype), "bool"] if dtype == _I1 else [str(dtype)]
-        others = _of_the_same_bits(dtype)
+        same, others = alike(dtype)
         if len(same + others) == 1:
             self.conditions.append(f"{column} = '{dtype}'")
             return
@@ -264,24 +271,6 @@ class _Compiler(Conditions):
             return
         self.conditions.append(f"({same} OR ({none} AND NOT untold))")
         self.differences.append(f"(NOT {same})::INT")
-
-
-def _variables(part: object) -> Iterator[str]:
-    """Yield the variables in a part of a pattern."""
-    match part:
-        case Variable(name):
-            yield name
-        case tuple():
-            for each in part:
-                yield from _variables(each)
-        case ValuePattern(inner) | ListOf(inner):
-            yield from _variables(inner)
-        case ArrayOf(inner, dims):
-            yield from _variables((inner, dims))
-        case BufferOf(_, dims):
-            yield from _variables(dims)
-        case Structure(_, values):
-            yield from _variables(values)
 
 
 def _is_direct(type: TypePattern) -> bool:
@@ -318,28 +307,12 @@ _CLASSES = {
 }
 
 
-_I1 = DType("signless", 1)
-"""In MLIR the type of a bool."""
-
-
 def _is_text(column: str, text: str) -> str:
     """Return the condition that a text, or its bytes if they are not UTF-8, are in a column."""
     if text.isprintable() or text == text.encode("utf-8", "ignore").decode():
         return f"{column} = {literal(text)}"
     data = "".join(f"\\x{byte:02X}" for byte in encoded(text))
     return f"{column}_bytes = '{data}'::BLOB"
-
-
-def _of_the_same_bits(dtype: DType) -> list[str]:
-    """Return the integers that differ only in whether they are signed, where one is signless."""
-    kinds: tuple[DTypeKind, ...]
-    if dtype.kind == "signless":
-        kinds = ("signed", "unsigned")
-    elif dtype.kind in ("signed", "unsigned"):
-        kinds = ("signless",)
-    else:
-        return []
-    return [str(DType(kind, dtype.bits, dtype.format, dtype.lanes)) for kind in kinds]
 
 
 def _kind(type: TypePattern) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from fnabi.types import DType, Ref
+from fnabi.types import DType, DTypeKind, Ref
 
 WORD = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.$]|-(?!>))*")
 """A word: the name of a type."""
@@ -195,6 +196,43 @@ def types_in(part: object) -> Iterator[TypePattern]:
             yield from types_in(inner)
         case AnyType() | ScalarOf() | BufferOf() | RefTo() | Untyped():
             yield part
+
+
+def variables_in(part: object) -> Iterator[str]:
+    """Yield the names of the variables in a part of a pattern, in the order of the text."""
+    match part:
+        case Variable(name):
+            yield name
+        case tuple():
+            for each in part:
+                yield from variables_in(each)
+        case ValuePattern(inner) | ListOf(inner):
+            yield from variables_in(inner)
+        case ArrayOf(inner, dims):
+            yield from variables_in((inner, dims))
+        case BufferOf(_, dims):
+            yield from variables_in(dims)
+        case Structure(_, values):
+            yield from variables_in(values)
+
+
+_I1 = DType("signless", 1)
+"""In MLIR the type of a bool."""
+
+
+@lru_cache(512)
+def alike(dtype: DType) -> tuple[list[str], list[str]]:
+    """Return the names of a dtype, and of those that differ from it in one way only.
+
+    Those are the integers that differ in whether they are signed, where one is signless.
+    """
+    same = [str(dtype), "bool"] if dtype == _I1 else [str(dtype)]
+    kinds: tuple[DTypeKind, ...] = ()
+    if dtype.kind == "signless":
+        kinds = ("signed", "unsigned")
+    elif dtype.kind in ("signed", "unsigned"):
+        kinds = ("signless",)
+    return same, [str(DType(kind, dtype.bits, dtype.format, dtype.lanes)) for kind in kinds]
 
 
 _WIDTHS = {
