@@ -10,8 +10,10 @@
 
 #define FINDINGS 1000 /* that are listed; the others are counted */
 #define DETAIL 80
-#define VALUE_LIMIT 0x7FFF /* registers of each bank */
-#define REF_LIMIT 0x3FFF
+/* The most registers of each bank: the runtime rounds more than that up to
+ * beyond its limits, 0x7FFF and 0x3FFF. */
+#define VALUES_MOST 0x4000
+#define REFS_MOST 0x2000
 
 /* In ascending order. */
 typedef enum severity { NOTICE, UNSAFE, ERROR } severity;
@@ -27,7 +29,6 @@ typedef struct check {
   size_t ordinal;
   const fnabi_function* f;
   severity single; /* of errors in single operands; some runtimes ignore them */
-  uint32_t values, refs; /* registers by bank, rounded as in the runtime */
   uint32_t blocks;
   const fnabi_instruction* at; /* NULL outside of instructions */
   bool sound;
@@ -129,6 +130,14 @@ static bool report_left_out(check* c) {
 
 /* ---------------------------------------------------------------- registers */
 
+/* The registers of a bank as the runtime rounds them: the power of two that is
+ * not less. */
+static uint32_t round_up(int16_t count) {
+  uint32_t ones = count > 1 ? (uint32_t)count - 1 : 0;
+  for (unsigned bits = 1; bits < 16; bits *= 2) ones |= ones >> bits;
+  return ones + 1;
+}
+
 /* Whether a register exists in the function and has the kind of a letter of the
  * table; 0 accepts either bank. */
 static inline bool fits(const check* c, uint16_t value, char kind) {
@@ -163,8 +172,8 @@ static bool report_register(check* c, uint16_t value, char kind, severity how,
   }
   bool wide = kind == 'I' || kind == 'F';
   uint32_t number = is_ref ? value & FNABI_REGISTER_REF_NUMBER : value;
-  uint32_t limit = is_ref ? c->refs : c->values;
   int16_t exact = is_ref ? c->f->refs : c->f->values;
+  uint32_t limit = round_up(exact);
   if (wide && number % 2 != 0) {
     snprintf(detail, sizeof detail, "%%i%" PRIu32, number);
     if (!report_at(c, how, FNABI_BYTECODE_ODD, offset, detail)) return false;
@@ -527,13 +536,6 @@ static bool check_code(check* c, bool* complete) {
          report_at(c, ERROR, FNABI_BYTECODE_TERMINATOR, view->size, "");
 }
 
-/* The power of two that is not less. */
-static uint32_t round_up(int16_t count) {
-  uint32_t ones = count > 1 ? (uint32_t)count - 1 : 0;
-  for (unsigned bits = 1; bits < 16; bits *= 2) ones |= ones >> bits;
-  return ones + 1;
-}
-
 static bool check_counts(check* c) {
   static const char* const parts[] = {"block_count", "i32_register_count",
                                       "ref_register_count"};
@@ -542,10 +544,10 @@ static bool check_counts(check* c) {
     if (counts[i] < 0 && !report_function(c, UNSAFE, FNABI_MODULE_NEGATIVE,
                                           14 + 2 * i, parts[i], ""))
       return false;
-  if (c->values > VALUE_LIMIT &&
+  if (c->f->values > VALUES_MOST &&
       !report_function(c, ERROR, FNABI_BYTECODE_REGISTERS, 16, parts[1], ""))
     return false;
-  return c->refs <= REF_LIMIT ||
+  return c->f->refs <= REFS_MOST ||
          report_function(c, ERROR, FNABI_BYTECODE_REGISTERS, 18, parts[2], "");
 }
 
@@ -575,10 +577,9 @@ static bool check_arguments(check* c) {
     else
       values += letter == 'I' || letter == 'F' ? values % 2 + 2 : 1;
   }
-  bool refused = values > c->values || refs > c->refs;
-  if (!refused && (int64_t)values <= c->f->values &&
-      (int64_t)refs <= c->f->refs)
+  if ((int64_t)values <= c->f->values && (int64_t)refs <= c->f->refs)
     return true;
+  bool refused = values > round_up(c->f->values) || refs > round_up(c->f->refs);
   return report_function(c, refused ? ERROR : UNSAFE, FNABI_BYTECODE_ARGUMENTS,
                          0, NULL, "");
 }
@@ -590,8 +591,6 @@ static bool check_function(check* c, size_t ordinal) {
   c->ordinal = ordinal;
   c->at = NULL;
   c->sound = true;
-  c->values = round_up(c->f->values);
-  c->refs = round_up(c->f->refs);
   c->blocks = 0;
   uint32_t size = c->f->view.size;
   if (!check_requirements(c) || !check_counts(c) || !check_arguments(c))
@@ -601,8 +600,10 @@ static bool check_function(check* c, size_t ordinal) {
                ? report_function(c, ERROR, FNABI_BYTECODE_TERMINATOR, 4, NULL,
                                  "the function is empty")
                : report_function(c, ERROR, FNABI_MODULE_RANGE, 0, NULL, "");
-  memset(c->markers, 0, bits_size(size));
-  memset(c->targets, 0, bits_size(size));
+  for (size_t i = 0; i < bits_size(size); i += sizeof(uint64_t)) {
+    memset(c->markers + i, 0, sizeof(uint64_t));
+    memset(c->targets + i, 0, sizeof(uint64_t));
+  }
   if (!fnabi_fb_spend(&c->b->fb, size, 0) || !check_code(c, &complete))
     return false;
   if (!complete) return true;
