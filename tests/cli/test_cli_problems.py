@@ -351,8 +351,8 @@ def test_no_function_of_python_is_named(here: Path, run, monkeypatch: pytest.Mon
     shutil.copytree(RELEASES / "1.0", "models")
     monkeypatch.setattr("fnabi.many.catalog._load.find_spec", lambda name: None)
     for argv in (
-        ["find", "models"],
         ["catalog", "update", "c.duckdb", "models"],
+        ["check-calls", "models", "calls.jsonl"],
         ["inspect", "--html", "-o", "page.html", "models"],
     ):
         _, _, error = run(*argv)

@@ -235,7 +235,9 @@ PROVOKED: dict[str, Callable[[], str]] = {
     "No module named 'fnabi'": lambda: run(sys.executable, "-S", "-I", "-c", "import fnabi"),
     "No module named 'fnabi._fnabi'": not_compiled,
     "fnabi: command not found": lambda: run("/bin/bash", "-c", "PATH=/nonexistent; fnabi"),
-    "duckdb is not installed": lambda: without("duckdb", "find", MODULE, "f32 -> *"),
+    "duckdb is not installed": lambda: without(
+        "duckdb", "inspect", "--html", "-o", "page.html", str(ROOT / "examples")
+    ),
     "client.Client: iree.runtime": client_alone,
     "No such file or directory": lambda: fnabi("inspect", "missing.vmfb"),
     "neither an IREE module nor a shared library, but text": lambda: file(POINTER),
