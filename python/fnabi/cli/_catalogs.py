@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from fnabi._base.files import check_regular, is_duckdb
@@ -14,7 +14,6 @@ from fnabi._base.text import did_you_mean, known_names
 from fnabi._base.url import is_remote
 from fnabi.cli._arguments import is_module
 from fnabi.cli._screen import complain, counted, one_line, where
-from fnabi.many._glob import expression
 
 if TYPE_CHECKING:
     from fnabi.many.catalog import Catalog
@@ -85,7 +84,7 @@ def told_of_names(
         if glob is None:
             continue
         names = names_of(column)
-        if any(map(re.compile(expression(glob)).fullmatch, names)):
+        if any(fnmatchcase(name, glob) for name in names):
             continue
         complain(where(path), f"{_NAMED[column]} {glob or repr('')}{_meant(column, glob, names)}")
         told = True

@@ -7,15 +7,14 @@ what it finds in a catalog of these modules.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from fnabi import vmfb
 from fnabi._base.files import Found
 from fnabi._base.text import shown_text
 from fnabi.errors import FormatError
-from fnabi.many._glob import expression
 from fnabi.many._search import Asked, Match
 from fnabi.many.pattern._match import Matcher
 from fnabi.types import Signature
@@ -53,8 +52,7 @@ def find(files: Iterable[Found], asked: Asked, *, lenient: bool = False) -> Sear
     """
     files = [*files]
     matcher = Matcher(asked.pattern)
-    globs = {column: re.compile(expression(glob)) for column, glob in asked.names.items()}
-    names: dict[str, set[str]] = {column: set() for column in globs}
+    names: dict[str, set[str]] = {column: set() for column in asked.names}
     errors: list[tuple[str, ScanError]] = []
     found: list[tuple[int, str, int, str, ScanRow]] = []
     threads = 1 if len(files) <= FILES else min(4, os.cpu_count() or 1)
@@ -64,10 +62,10 @@ def find(files: Iterable[Found], asked: Asked, *, lenient: bool = False) -> Sear
             errors.append((shown_text(row.file), row.error))
             continue
         fits = True
-        for column, glob in globs.items():
+        for column, glob in asked.names.items():
             value = getattr(row, column)
             name = None if value is None else shown_text(value)
-            fits = fits and name is not None and glob.fullmatch(name) is not None
+            fits = fits and name is not None and fnmatchcase(name, glob)
             if name is not None:
                 names[column].add(name)
         if not fits or row.signature is None:

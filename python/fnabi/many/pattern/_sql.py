@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from fnabi.many._glob import expression
 from fnabi.many.pattern._dims import At, Conditions, Rest, Side, every
+from fnabi.many.pattern._glob import expression
 from fnabi.many.pattern._types import (
     AnyType,
     ArrayOf,

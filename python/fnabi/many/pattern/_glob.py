@@ -1,8 +1,7 @@
-"""Patterns of names, such as ``*/1.0/*.vmfb``.
+"""Patterns of names, such as ``*/1.0/*.vmfb``, as regular expressions for queries.
 
-``*`` is any text, ``?`` any character, ``[ab]`` one of some and ``[!a-c]`` one of the others, as in
-`fnmatch`; everything else is itself. They become regular expressions that Python and DuckDB read
-alike, so a search finds the same with a catalog and without.
+They match as `fnmatch.fnmatchcase`, by which names are matched in Python: ``*`` is any text, ``?``
+any character, ``[ab]`` one of some and ``[!a-c]`` one of the others; everything else is itself.
 """
 
 from __future__ import annotations
