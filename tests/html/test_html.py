@@ -252,6 +252,10 @@ def test_texts_beyond_the_limit_are_cut(monkeypatch: pytest.MonkeyPatch) -> None
         "x" * 1000 + "\N{HORIZONTAL ELLIPSIS} and 2,000 more characters"
     )
     assert re.fullmatch(r"\d+ texts are cut, most at 1,000 characters\.", data["left_out"][-1])
+    monkeypatch.setattr(limits, "TEXT_MAX", 3000)
+    assert (
+        page_of(hostile_module()).data["exports"][HOSTILE.index("x" * 3000)]["name"] == "x" * 3000
+    )
     monkeypatch.setattr(limits, "TEXTS_MAX", 100)
     assert len(json.dumps(page_of(hostile_module()).data)) < 50_000
 
