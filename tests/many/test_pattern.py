@@ -174,6 +174,14 @@ def test_a_signature_matches_as_by_the_slow_matcher(
         assert matcher.differences(each, untold=untold) == differences(made, each, untold)
 
 
+def test_no_pattern_looks_back() -> None:
+    """Of the ways to lay six stars beside 300 values there are more than anything can try."""
+    made = pattern.parse(f"{'*, f32[A,2], ' * 6}* -> i8, *")
+    values = (Buffer(F32, (2, 2)),) * 300
+    assert Matcher(made).differences(Signature(values, values)) is None
+    assert Matcher(made).differences(Signature(values, (Scalar(DType("i8")), *values))) == 0
+
+
 # ------------------------------------------------------------------------------------------ queries
 
 
