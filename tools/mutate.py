@@ -54,6 +54,8 @@ COMPARISON = re.compile(r" (<=|>=|==|!=|<|>) ")
 CHECK = re.compile(r"if \((.+)\) (?:return|goto|break|continue)\b.*;$")
 RELEASE = re.compile(r"(?:\w*free|\w*release\w*|Py_X?DECREF|Py_CLEAR)\([^;]*\);$")
 REFERENCE = re.compile(r"(?:\w*retain|Py_X?INCREF)\([^;]*\);$")
+ELSEWHERE = re.compile(r"(?<!!defined\()\b(?:_WIN32|__APPLE__|FNABI_NEON)\b")
+HERE = re.compile(r"!defined\(_WIN32\)|\b__GLIBC__\b")
 NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
 
 # The tests of a room of C: folders of tests/c, then what pytest runs. A room of Python has the
@@ -102,12 +104,25 @@ class Mutant:
 
 
 def places_in_c(path: str, code: str) -> Iterator[Mutant]:
-    """Find the places of a source in C. Comments, strings and directives are no code."""
+    """Find the places of a source in C. Comments, strings and directives are no code.
+
+    Nor is what is compiled on other systems and processors: no test here can find it.
+    """
     blank = NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), code)
     start = 0
+    levels: list[tuple[bool, bool]] = []  # of #if: is this for elsewhere, and what #else begins
     for line in blank.splitlines(keepends=True):
         begin, start = start, start + len(line)
-        if line.startswith("#") or line.endswith("\\\n"):
+        if line.startswith("#if"):
+            levels.append((bool(ELSEWHERE.search(line)), bool(HERE.search(line))))
+        elif line.startswith("#elif"):
+            levels[-1] = (bool(ELSEWHERE.search(line)), levels[-1][1])
+        elif line.startswith("#else"):
+            levels[-1] = (levels[-1][1], False)
+        elif line.startswith("#endif"):
+            levels.pop()
+        is_elsewhere = any(elsewhere for elsewhere, _ in levels)
+        if line.startswith("#") or line.endswith("\\\n") or is_elsewhere:
             continue
         for found in COMPARISON.finditer(line):
             place = begin + found.start(1), begin + found.end(1)

@@ -55,6 +55,34 @@ def test_places_of_c() -> None:
     ]
 
 
+ELSEWHERE = """\
+#if defined(_WIN32)
+if (a == 1) return;
+#else
+if (a == 2) return;
+#if A && !defined(_WIN32)
+if (a == 3) return;
+#elif defined(__APPLE__)
+if (a == 4) return;
+#else
+if (a == 5) return;
+#endif
+if (a == 6) return;
+#endif
+#ifdef FNABI_NEON
+if (a == 7) return;
+#endif
+if (a == 8) return;
+"""
+
+
+def test_what_is_compiled_elsewhere_has_no_places() -> None:
+    lines = changed([*mutate.places_in_c("f.c", ELSEWHERE)], ELSEWHERE)
+    assert [line for line in lines if line.startswith("comparison")] == [
+        f"comparison: if (a != {number}) return;" for number in (2, 3, 6, 8)
+    ]
+
+
 def test_places_of_python() -> None:
     assert sorted(changed([*mutate.places_in_python("f.py", PYTHON)], PYTHON)) == [
         "check: if False and (é < b):",
