@@ -520,9 +520,9 @@ static uint64_t root_place(const fnabi_bytecode* b,
   return b->fb.origin + b->root.place + b->root.shape->at[field->id];
 }
 
-/* Finds everything that instructions refer to, except read-only data. Unless
- * asked for, functions are not zeroed: to clear thousands takes longer than to
- * read one, and one at a time stays in the cache. */
+/* Finds everything that instructions refer to, except read-only data. Unless they
+ * are zeroed, the functions are not: to clear thousands takes longer than to read
+ * one. */
 static bool begin(fnabi_bytecode* b, const char* data, size_t size, bool zeroed,
                   fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
@@ -563,13 +563,11 @@ bool fnabi_bytecode_open_unnamed(fnabi_bytecode* b, const char* data,
                                  size_t size, fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
   size_t place;
-  if (!begin(b, data, size, false, error)) return false;
+  if (!begin(b, data, size, true, error)) return false;
   for (size_t i = 0; i < b->import_count; i++)
     if (!read_import(b, &fields[MODULE_IMPORTS], i)) return false;
-  for (size_t i = 0; i < b->function_count; i++) {
-    b->functions[i] = (fnabi_function){0};
+  for (size_t i = 0; i < b->function_count; i++)
     if (!read_function(b, fields, i)) return false;
-  }
   return fnabi_fb_tables(&b->fb, &b->root, &fields[MODULE_RODATA], &place,
                          &b->rodata_count) &&
          read_state(b, &fields[MODULE_STATE]);

@@ -600,10 +600,8 @@ static bool check_function(check* c, size_t ordinal) {
                ? report_function(c, ERROR, FNABI_BYTECODE_TERMINATOR, 4, NULL,
                                  "the function is empty")
                : report_function(c, ERROR, FNABI_MODULE_RANGE, 0, NULL, "");
-  for (size_t i = 0; i < bits_size(size); i += sizeof(uint64_t)) {
-    memset(c->markers + i, 0, sizeof(uint64_t));
-    memset(c->targets + i, 0, sizeof(uint64_t));
-  }
+  memset(c->markers, 0, bits_size(size));
+  memset(c->targets, 0, bits_size(size));
   if (!fnabi_fb_spend(&c->b->fb, size, 0) || !check_code(c, &complete))
     return false;
   if (!complete) return true;

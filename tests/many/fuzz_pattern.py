@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fnabi import CallError, FormatError, pattern
-from fnabi.many._search import ask
+from fnabi.many._search import search_for
 from fnabi.many.catalog._search import search_query
 
 SEEDS = (
@@ -38,7 +38,7 @@ def check(data: bytes) -> None:
         return
     assert again == found
     try:
-        sql = search_query(ask(found))
+        sql = search_query(search_for(found))
     except CallError:
         return
     assert sql

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 import fnabi
 from fnabi import CallError, CatalogError, FormatError, pattern, vmfb
 from fnabi.abi.raw import describe
-from fnabi.many._search import ask
+from fnabi.many._search import search_for
 from fnabi.many.catalog import Updated
 from fnabi.many.catalog import _database as catalog_database
 from fnabi.many.catalog import _load as catalog_load
@@ -344,7 +344,7 @@ def test_find_what_accepts_arrays(searched: fnabi.Catalog) -> None:
 
 def test_a_search_is_one_query() -> None:
     for text in PATTERNS:
-        query = search_query(ask(text))
+        query = search_query(search_for(text))
         assert len(duckdb.extract_statements(query)) == 1
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import fnabi
 from fnabi import vmfb
 from fnabi.many._find import Searched, find
-from fnabi.many._search import ask
+from fnabi.many._search import search_for
 from fnabi.many.pattern._sql import named
 from fnabi.vmfb._walk import walk
 from support.paths import DATA, ROOT
@@ -28,7 +28,7 @@ RELEASES = ROOT / "examples" / "releases"
 
 def search(path: Path, pattern: str = "* -> *", **options: object) -> Searched:
     lenient = bool(options.pop("lenient", False))
-    return find(walk(path, "find", status=False), ask(pattern, **options), lenient=lenient)  # type: ignore[arg-type]
+    return find(walk(path, "find", status=False), search_for(pattern, **options), lenient=lenient)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

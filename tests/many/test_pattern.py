@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import fnabi
 from fnabi import CallError, FormatError, pattern, vmfb
 from fnabi._base.text import one_line
-from fnabi.many._search import ask
+from fnabi.many._search import search_for
 from fnabi.many.catalog._search import search_query
 from fnabi.many.pattern import (
     Pattern,
@@ -258,7 +258,7 @@ class Functions:
         self._add_functions(self.connection, self._pyarrow.Table.from_pylist(rows, self._schema))
 
     def find(self, made: Pattern) -> dict[int, int]:
-        found = self.connection.execute(search_query(ask(made))).fetchall()
+        found = self.connection.execute(search_query(search_for(made))).fetchall()
         return {int(file): differences for file, _, _, _, differences, *_ in found}
 
 

@@ -25,11 +25,16 @@ def open_catalog(path: str, lenient: bool = False) -> Catalog:
 
     if is_catalog(path):
         return Catalog(path)
-    if not os.path.exists(path) and not is_remote(path):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    check_exists(path)
     catalog = Catalog(None)
     catalog.update([path], threads=min(4, os.cpu_count() or 1), lenient=lenient)
     return catalog
+
+
+def check_exists(path: str) -> None:
+    """Raise FileNotFoundError for a path that does not exist; of a URL only its store knows."""
+    if not os.path.exists(path) and not is_remote(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def open_past(arguments: argparse.Namespace, path: str, option: str) -> Catalog:

@@ -34,6 +34,7 @@ from fnabi.types import (
     shape_text,
 )
 from fnabi.vmfb import Export
+from fnabi.vmfb._export import UNTYPED
 from fnabi.vmfb._infer import Proofs, Symbols, accepted, passable, symbol_name
 
 _INTEGERS = ("signed", "unsigned", "signless", "bool", "index")
@@ -146,7 +147,7 @@ class Callee:
         symbols = (None,) * len(registers) if proofs is None else _shared(proofs.dims[0])
         if export.is_async and len(registers) >= 2:
             registers, symbols = registers[:-2], symbols[:-2]
-        if export.source in (None, "bytecode", "cconv") or export.ambiguity is not None:
+        if export.source in (None, *UNTYPED) or export.ambiguity is not None:
             rows = zip(registers, symbols, strict=True)
             self._slots = [_Slot(each, each, False, symbol) for each, symbol in rows]
         elif not _fits(export, proofs):

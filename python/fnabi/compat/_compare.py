@@ -40,6 +40,7 @@ from fnabi.types import (
 )
 from fnabi.vmfb import DependencyFlags, Export, ImportFlags, Module
 from fnabi.vmfb._agreement import register_of
+from fnabi.vmfb._export import UNTYPED
 
 _WORST: tuple[Severity, ...] = get_args(Severity)
 Compatibility: TypeAlias = Literal["compatible", "incompatible", "unknown"]
@@ -429,10 +430,6 @@ def _stated_type(type: Type, other: Type, text: bool) -> Type:
     return type
 
 
-_UNTYPED = ("bytecode", "cconv")
-"""Sources of signatures that may lack types."""
-
-
 def _partial_signatures(old: Export, new: Export) -> Iterator[Change]:
     """Compare signatures, at least one of which is not from a text, in the types that both have.
 
@@ -456,7 +453,7 @@ def _partial_signatures(old: Export, new: Export) -> Iterator[Change]:
 
 def _is_untold(export: Export, type: Type) -> bool:
     return isinstance(type, Unknown) or (
-        export.source in _UNTYPED and isinstance(type, Ref) and type.name is None
+        export.source in UNTYPED and isinstance(type, Ref) and type.name is None
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from fnabi.errors import FormatError
 from fnabi.vmfb import Export, Module
+from fnabi.vmfb._export import UNTYPED
 from fnabi.vmfb.needs import LOADER, ExecutableTarget, Parameter, Target
 
 
@@ -176,7 +177,7 @@ def _storages(modules: tuple[Module, Module], old: Export, new: Export) -> Itera
     """By the declarations; where one is missing, also by what both bytecodes prove."""
     sides = [frozenset(each.result_storage.items()) for each in (old, new)]
     certain = sides
-    if old.source in _UNTYPED or new.source in _UNTYPED:
+    if old.source in UNTYPED or new.source in UNTYPED:
         proven = [_aliases(*each) for each in zip(modules, (old, new), strict=True)]
         certain = [frozenset() if None in proven else each or frozenset() for each in proven]
         sides = [one | (other or set()) for one, other in zip(sides, proven, strict=True)]
@@ -189,10 +190,6 @@ def _storages(modules: tuple[Module, Module], old: Export, new: Export) -> Itera
             yield Difference(kind, "breaking", f"inputs[{index}].storage", *shown)
         else:  # the other bytecode may do the same and not show it
             yield Difference("unknown", "unknown", f"inputs[{index}].storage", *shown)
-
-
-_UNTYPED = ("bytecode", "cconv")
-"""Sources of signatures that are no texts."""
 
 
 def _aliases(module: Module, export: Export) -> frozenset[tuple[int, int]] | None:

@@ -17,7 +17,7 @@ from fnabi._fnabi import lib
 from fnabi.errors import FormatError
 from fnabi.vmfb import Module, needs
 from fnabi.vmfb._bytes import ModuleBytes, message
-from fnabi.vmfb._export import Exports, exports_message, exports_of
+from fnabi.vmfb._export import UNTYPED, Exports, exports_message, exports_of
 from fnabi.vmfb._infer import Proofs, types_of
 from fnabi.vmfb._verdict import Answers, answers_to
 
@@ -46,8 +46,6 @@ _DEBUG = 15
 """The field of the debug database."""
 
 _NIL = b"\xc0"
-
-_UNTYPED = ("bytecode", "cconv")
 
 
 class _Record(msgspec.Struct, frozen=True, array_like=True):
@@ -107,7 +105,7 @@ def record(module: Module, known: bytes | None = None, demanded: bytes | None = 
     source = bytes(module._bytes(0, layout.flatbuffer_offset + layout.flatbuffer_size))
     parts: dict[str, bytes] = {}
     problems = {}
-    typed = all(each.source not in _UNTYPED for each in module.exports.values())
+    typed = all(each.source not in UNTYPED for each in module.exports.values())
     for (read, *arguments), name in _READS.items():
         if name == "types" and typed:
             continue

@@ -15,13 +15,11 @@ from fnabi import vmfb
 from fnabi._base.files import Found
 from fnabi._base.text import shown_text
 from fnabi.errors import FormatError
-from fnabi.many._search import Asked, Match
+from fnabi.many._search import Match, Search
 from fnabi.many.pattern._match import Matcher
 from fnabi.types import Signature
+from fnabi.vmfb._export import UNTYPED
 from fnabi.vmfb._scan import FILES, Scan, ScanError, ScanRow
-
-UNTOLD = ("bytecode", "cconv")
-"""The sources in whose signatures ``ref<?>`` may be any reference."""
 
 
 class Searched(NamedTuple):
@@ -41,18 +39,18 @@ class Searched(NamedTuple):
     names: dict[str, set[str]]
 
 
-def find(files: Iterable[Found], asked: Asked, *, lenient: bool = False) -> Searched:
+def find(files: Iterable[Found], search: Search, *, lenient: bool = False) -> Searched:
     """Search the modules of some files.
 
     Args:
         files: The files.
-        asked: What to search for.
+        search: What to search for.
         lenient: As for `vmfb.open`.
 
     """
     files = [*files]
-    matcher = Matcher(asked.pattern)
-    names: dict[str, set[str]] = {column: set() for column in asked.names}
+    matcher = Matcher(search.pattern)
+    names: dict[str, set[str]] = {column: set() for column in search.names}
     errors: list[tuple[str, ScanError]] = []
     found: list[tuple[int, str, int, str, ScanRow]] = []
     threads = 1 if len(files) <= FILES else min(4, os.cpu_count() or 1)
@@ -62,7 +60,7 @@ def find(files: Iterable[Found], asked: Asked, *, lenient: bool = False) -> Sear
             errors.append((shown_text(row.file), row.error))
             continue
         fits = True
-        for column, glob in asked.names.items():
+        for column, glob in search.names.items():
             value = getattr(row, column)
             name = None if value is None else shown_text(value)
             fits = fits and name is not None and fnmatchcase(name, glob)
@@ -70,17 +68,17 @@ def find(files: Iterable[Found], asked: Asked, *, lenient: bool = False) -> Sear
                 names[column].add(name)
         if not fits or row.signature is None:
             continue
-        differences = matcher.differences(row.signature, untold=row.source in UNTOLD)
-        if differences is not None and not (asked.exact and differences):
+        differences = matcher.differences(row.signature, untold=row.source in UNTYPED)
+        if differences is not None and not (search.exact and differences):
             assert row.function is not None
             assert row.ordinal is not None
             place = shown_text(row.file), row.ordinal, shown_text(row.function)
             found.append((differences, *place, row))
     found.sort(key=lambda each: each[:4])
-    if asked.releases is not None:
-        runs = _Runs(asked.releases, lenient)
+    if search.releases is not None:
+        runs = _Runs(search.releases, lenient)
         found = [each for each in found if runs(each[-1].file)]
-    return Searched([*map(_match, found[: asked.limit])], len(files), errors, names)
+    return Searched([*map(_match, found[: search.limit])], len(files), errors, names)
 
 
 def _match(found: tuple[int, str, int, str, ScanRow]) -> Match:

@@ -1,4 +1,4 @@
-"""A search for functions by signature: what it asks for, and what it finds.
+"""A search for functions by signature: what it searches for, and what it finds.
 
 `fnabi.many._find` searches modules, and `fnabi.many.catalog` its tables.
 """
@@ -51,8 +51,8 @@ class Match(msgspec.Struct, frozen=True):
         return self.differences == 0
 
 
-class Asked(NamedTuple):
-    """What a search asks for.
+class Search(NamedTuple):
+    """What to search for.
 
     Attributes:
         pattern: The pattern of signatures.
@@ -70,7 +70,7 @@ class Asked(NamedTuple):
     releases: tuple[str, ...] | None
 
 
-def ask(
+def search_for(
     pattern: str | Pattern = "* -> *",
     *,
     accepts: Sequence[object] | None = None,
@@ -78,8 +78,8 @@ def ask(
     limit: int | None = None,
     runtime: Runtime = None,
     **names: str | None,
-) -> Asked:
-    """Check the arguments of a search, which are those of `Catalog.find`."""
+) -> Search:
+    """Check the arguments of `Catalog.find`, and return what to search for."""
     asked = patterns.parse(pattern) if isinstance(pattern, str) else pattern
     if not isinstance(asked, Pattern):
         raise ArgumentTypeError(
@@ -102,7 +102,7 @@ def ask(
     if limit is not None:
         core.check_positive("Catalog.find", "limit", limit)
     given = {column: name for column, name in names.items() if name is not None}
-    return Asked(asked, given, exact, limit, releases)
+    return Search(asked, given, exact, limit, releases)
 
 
 def pattern_of_arrays(arrays: Sequence[object], pattern: Pattern | None = None) -> Pattern:

@@ -43,6 +43,7 @@ from fnabi.types import (
     Tuple,
     Type,
 )
+from fnabi.vmfb._export import UNTYPED
 
 __all__ = ["Client", "without_fences"]
 
@@ -178,7 +179,7 @@ def without_fences(export: vmfb.Export) -> Signature:
     check_type("client.without_fences: export", export, vmfb.Export)
     signature = export.signature
     inputs = signature.inputs
-    if export.is_async and export.source in ("bytecode", "cconv"):
+    if export.is_async and export.source in UNTYPED:
         inputs = inputs[:-_FENCES]
     return Signature(inputs, signature.results)
 

@@ -32,6 +32,9 @@ _T = TypeVar("_T")
 Source: TypeAlias = Literal["iree.abi", "iree.abi.declaration", "f", "bytecode", "cconv"]
 """What a signature can be read from, the best first."""
 
+UNTYPED: tuple[Source, ...] = ("bytecode", "cconv")
+"""The sources that are no texts: they may lack types, and their ``ref<?>`` may be any reference."""
+
 
 _Code: TypeAlias = Annotated[int, msgspec.Meta(ge=1, lt=lib.FNABI_CODE_COUNT)]
 """A ``fnabi_code``; a damaged record may have any number."""
@@ -144,7 +147,7 @@ class Export(Record, frozen=True):
         asynchronous function are left out, a type without a known register agrees with any, and
         malformed texts are not compared.
         """
-        if self.source in (None, "bytecode", "cconv"):
+        if self.source is None or self.source in UNTYPED:
             return ()
         from fnabi.vmfb._agreement import disagreements
 

@@ -30,7 +30,7 @@ from fnabi import (
 )
 from fnabi._base import secrets, url
 from fnabi.many._find import find
-from fnabi.many._search import ask
+from fnabi.many._search import search_for
 from fnabi.vmfb import parameters
 from fnabi.vmfb._page import links_below
 from fnabi.vmfb._walk import walk
@@ -485,8 +485,8 @@ def found(data: bytes) -> None:
     path = Path(FOLDER.name, "m.vmfb")
     path.write_bytes(data)
     for each in SEARCHES:
-        find(walk(path, "find", status=False), ask(each, function="*m*", target="*vmvx*"))
-        find(walk(path, "find", status=False), ask(each))
+        find(walk(path, "find", status=False), search_for(each, function="*m*", target="*vmvx*"))
+        find(walk(path, "find", status=False), search_for(each))
 
 
 for name in ("exports", "same exports", "exports of one", "structures", "faulty", "long name"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import json
 import os
 import shlex
@@ -15,6 +14,7 @@ from fnabi._base.files import Found
 from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, add_moment, refuse_swapped, whole
 from fnabi.cli._catalogs import (
+    check_exists,
     has_modules,
     is_catalog,
     lenient_helps,
@@ -31,7 +31,7 @@ from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, s
 from fnabi.errors import FormatError
 from fnabi.many import pattern
 from fnabi.many._find import find
-from fnabi.many._search import Match, ask
+from fnabi.many._search import Match, search_for
 from fnabi.many.pattern._types import unknown_dtypes
 from fnabi.vmfb._walk import walk
 
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         refuse_swapped(arguments, "CATALOG and PATTERN", words)
     names = {name: getattr(arguments, name) for name in _NAMES}
     try:
-        asked = ask(
+        search = search_for(
             arguments.pattern,
             accepts=arrays,
             exact=arguments.exact,
@@ -117,10 +117,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sql:
         from fnabi.many.catalog._search import search_query  # slow, as all of catalogs is
 
-        print(search_query(asked, at))
+        print(search_query(search, at))
         return 0
     if at is None and not is_catalog(arguments.catalog):
-        searched = find(_files(arguments.catalog), asked, lenient=arguments.lenient)
+        searched = find(_files(arguments.catalog), search, lenient=arguments.lenient)
         errors = [(file, error.text) for file, error in searched.errors]
         parts = [(file, error.path) for file, error in searched.errors]
         if not told_of_errors(searched.files, errors, lambda: lenient_helps(parts)):
@@ -134,9 +134,9 @@ def run(arguments: argparse.Namespace) -> int:
         else open_past(arguments, arguments.catalog, "--at")
     ) as catalog:
         found = catalog.find(
-            asked.pattern,
-            exact=asked.exact,
-            limit=asked.limit,
+            search.pattern,
+            exact=search.exact,
+            limit=search.limit,
             runtime=arguments.runtime,
             at=arguments.at,
             **names,
@@ -146,11 +146,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _files(path: str) -> Iterator[Found]:
     """Yield the modules of a path, with absolute names as those in a catalog."""
-    if is_remote(path):
-        return walk(path, "fnabi find", status=False)
-    if not os.path.exists(path):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    return walk(os.path.abspath(path), "fnabi find", status=False)
+    check_exists(path)
+    name = path if is_remote(path) else os.path.abspath(path)
+    return walk(name, "fnabi find", status=False)
 
 
 def _end(

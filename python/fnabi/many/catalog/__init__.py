@@ -43,7 +43,7 @@ from fnabi.compat import FileComparison
 from fnabi.compat._caller import Reason
 from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
-from fnabi.many._search import Match, ask, pattern_of_arrays
+from fnabi.many._search import Match, pattern_of_arrays, search_for
 from fnabi.many.catalog._check import damaged
 from fnabi.many.catalog._checked import CheckedCall, CheckedCalls, UnreadCalls
 from fnabi.many.catalog._compare import compare_sides, sides_since
@@ -258,12 +258,14 @@ class Catalog:
         """
         names = {"file": file, "module": module, "function": function, "target": target}
         then = None if at is None else parse_moment(at, "Catalog.find: at")
-        asked = ask(pattern, accepts=accepts, exact=exact, limit=limit, runtime=runtime, **names)
-        self._check_releases(asked.releases)
+        search = search_for(
+            pattern, accepts=accepts, exact=exact, limit=limit, runtime=runtime, **names
+        )
+        self._check_releases(search.releases)
         if then is not None:
             self._check_moment("Catalog.find: at", then)
         try:
-            return matches(self._rows(search_query(asked, then)))
+            return matches(self._rows(search_query(search, then)))
         except FormatError as problem:
             problem.file = self._store.path
             raise

@@ -6,30 +6,30 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from fnabi.many._search import Asked, Match
+from fnabi.many._search import Match, Search
 from fnabi.many.catalog._history import as_of
 from fnabi.many.catalog._signature import from_message
 from fnabi.many.pattern._sql import compile_pattern, literal, named
 from fnabi.types import Signature
 
 
-def search_query(asked: Asked, at: datetime | None = None) -> str:
+def search_query(search: Search, at: datetime | None = None) -> str:
     """Return the SQL query of a search.
 
     Args:
-        asked: What it asks for.
+        search: What to search for.
         at: The time in UTC at which the catalog was as it is searched; None for now.
 
     """
-    compiled = compile_pattern(asked.pattern)
-    conditions = [named(column, glob) for column, glob in asked.names.items()]
-    if asked.releases is not None:
-        listed = ", ".join(map(literal, asked.releases))
+    compiled = compile_pattern(search.pattern)
+    conditions = [named(column, glob) for column, glob in search.names.items()]
+    if search.releases is not None:
+        listed = ", ".join(map(literal, search.releases))
         conditions.append(
             f"file IN (SELECT file FROM files WHERE list_has_all(runs_on, [{listed}]))"
         )
-    conditions.append("differences = 0" if asked.exact else "differences IS NOT NULL")
-    end = "" if asked.limit is None else f" LIMIT {asked.limit}"
+    conditions.append("differences = 0" if search.exact else "differences IS NOT NULL")
+    end = "" if search.limit is None else f" LIMIT {search.limit}"
     order = "ORDER BY differences, file, ordinal, function"
     # What is materialized is computed once, and messages are read for the result only.
     tables = "" if at is None else f"{as_of(at)}, "

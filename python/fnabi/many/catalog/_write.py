@@ -20,13 +20,14 @@ from fnabi.many.catalog._table import (
     create_table,
     set_values,
 )
+from fnabi.vmfb._export import UNTYPED
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _DIGEST = (
     "CASE WHEN inputs IS NOT NULL THEN"
-    " md5(to_json([inputs, results])::VARCHAR || (source IN ('bytecode', 'cconv')))::UUID END"
+    f" md5(to_json([inputs, results])::VARCHAR || (source IN {UNTYPED}))::UUID END"
 )
 
 
@@ -59,7 +60,7 @@ def _add_signatures(connection: DuckDBPyConnection) -> None:
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE fresh AS"
         " SELECT digest, any_value(inputs) AS inputs, any_value(results) AS results,"
-        " any_value(source IN ('bytecode', 'cconv')) AS untold FROM scanned"
+        f" any_value(source IN {UNTYPED}) AS untold FROM scanned"
         " WHERE digest IS NOT NULL AND digest NOT IN (SELECT digest FROM signatures)"
         " GROUP BY digest"
     )

@@ -1,9 +1,8 @@
 """Match signatures with a pattern one by one, as the query of `_sql` does with those of a catalog.
 
-What has been matched so far is the set of all ways to do so: for each, what the variables stand
-for, with the least number of differences. Every value and dim of the pattern is compared once with
-each one that may lie beside it, so the work grows with the product of both, and not with the
-number of ways.
+A partial match is kept by what it binds the variables to, with the least number of differences.
+Each value and dim of the pattern is compared once with each value and dim of the signature, so the
+work grows with the product of their numbers, not with the number of ways to match them.
 """
 
 from __future__ import annotations
@@ -49,10 +48,10 @@ from fnabi.types import (
 )
 
 _Bound: TypeAlias = tuple[bool, int | None]
-"""What a variable stands for: dynamic dims or a number; and the only static dim that it has met."""
+"""What a variable is bound to: dynamic dims or a number, and the one static dim that it matched."""
 
 _Ways: TypeAlias = Mapping[tuple[_Bound | None, ...], int]
-"""The least number of differences by what the variables that occur again stand for."""
+"""The least number of differences by what the variables that occur again are bound to."""
 
 _Found: TypeAlias = dict[tuple[_Bound | None, ...], int]
 

@@ -14,6 +14,7 @@ from fnabi.cli._values import finding_text
 from fnabi.cli.verbs.inspect._needs import show_needs, show_needs_head
 from fnabi.errors import FormatError
 from fnabi.types import Buffer, DType, Named, Scalar
+from fnabi.vmfb._export import UNTYPED
 from fnabi.vmfb._facts import Texts, answers_of, flag_names, place_of, span_count
 
 
@@ -207,7 +208,7 @@ def _row(side: str, index: int, export: vmfb.Export, parsed: Any) -> tuple[str, 
     if isinstance(type, Named):
         name, type = f"{name} {one_line(type.name)}", type.type
     dtype = attributes = ""
-    has_dtype = Buffer if export.source in ("bytecode", "cconv") else (Buffer, Scalar)
+    has_dtype = Buffer if export.source in UNTYPED else (Buffer, Scalar)
     if isinstance(type, has_dtype):  # a register has none
         dtype = _numpy_name(type.dtype)
     text, proofs = str(type), export.proofs if export.source == "bytecode" else None
