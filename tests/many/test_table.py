@@ -275,24 +275,3 @@ def test_a_batch_that_fills_a_row_group_ends_it(
         writer.close()
     made = parquet.ParquetFile(tmp_path / "out").metadata
     assert [made.row_group(each).num_rows for each in range(made.num_row_groups)] == [4, 4, 2]
-
-
-def test_statistics_of_what_is_in_every_row(tmp_path: Path) -> None:
-    """Readers skip rows by those; the others take a sixth of the time of writing."""
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    rows = [{"a.b": 1, "s": {"x": 2, "l": [1]}, "l": [{"d": 1}]}]
-    batch = pyarrow.RecordBatch.from_pylist(rows)
-    with (tmp_path / "out").open("wb") as file:
-        writer = table_write.WRITERS[".parquet"](file, batch.schema, True)
-        writer.write(batch)
-        writer.close()
-    group = parquet.ParquetFile(tmp_path / "out").metadata.row_group(0)
-    columns = [group.column(each) for each in range(group.num_columns)]
-    assert {each.path_in_schema: each.is_stats_set for each in columns} == {
-        "a.b": True,
-        "s.x": True,
-        "s.l.list.element": False,
-        "l.list.element.d": False,
-    }
-    assert parquet.read_table(tmp_path / "out").to_pylist() == rows

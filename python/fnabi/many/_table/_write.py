@@ -7,7 +7,7 @@ same table, in this process or in another, goes on after it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from gzip import GzipFile
 from importlib import import_module
 from io import BufferedWriter, BytesIO, RawIOBase
@@ -151,16 +151,6 @@ class _Pyarrow(ABC):
         self._writer.close()
 
 
-def _outside_lists(fields: Iterable[Any], before: str = "") -> Iterator[str]:
-    """Yield the paths of the columns of a Parquet file that have one value in each row."""
-    for field in fields:
-        path = before + field.name
-        if import_module("pyarrow").types.is_struct(field.type):
-            yield from _outside_lists(field.type, f"{path}.")
-        elif field.type.num_fields == 0:
-            yield path
-
-
 class _Parquet(_Pyarrow):
     """Writes a Parquet file; in parts, the row groups of which each one's footer is kept apart.
 
@@ -173,9 +163,8 @@ class _Parquet(_Pyarrow):
         writer: Any = import_module("pyarrow.parquet").ParquetWriter
         # `close` ends a whole file; a destructor would write the rest of another to a closed one
         writer = type("Writer", (writer,), {"__del__": lambda self: None})
-        # half the size that Snappy makes of columns of signatures, in the same time; statistics of
-        # what is inside of lists take a sixth of it, and no reader skips rows by them
-        how = {"compression": "zstd", "write_statistics": [*_outside_lists(self._schema)]}
+        # half the size that Snappy makes of columns of signatures, in the same time
+        how = {"compression": "zstd"}
         if not isinstance(self._file, Growing) or self._file.size == 0:
             return writer(self._file, self._schema, **how)
         file = self._pyarrow.PythonFile(self._file, "w")
