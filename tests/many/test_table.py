@@ -275,3 +275,31 @@ def test_a_batch_that_fills_a_row_group_ends_it(
         writer.close()
     made = parquet.ParquetFile(tmp_path / "out").metadata
     assert [made.row_group(each).num_rows for each in range(made.num_row_groups)] == [4, 4, 2]
+
+
+def test_statistics_let_duckdb_skip_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is inside of lists too: a group that is damaged is not read."""
+    duckdb = pytest.importorskip("duckdb", "2.0")
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(table_write, "_GROUP", 500)
+    path = tmp_path / "out.parquet"
+    rows = [{"nodes": [{"rank": number}]} for number in range(1000)]
+    with path.open("wb") as file:
+        schema = pyarrow.RecordBatch.from_pylist(rows).schema
+        writer = table_write.WRITERS[".parquet"](file, schema, True)
+        for at in (0, 500):
+            writer.write(pyarrow.RecordBatch.from_pylist(rows[at : at + 500], schema))
+        writer.close()
+    column = parquet.ParquetFile(path).metadata.row_group(0).column(0)
+    data = bytearray(path.read_bytes())
+    at, size = column.data_page_offset, column.total_compressed_size
+    if column.dictionary_page_offset is not None:
+        at = column.dictionary_page_offset
+    data[at : at + size] = b"\xff" * size
+    path.write_bytes(data)
+    query = f"SELECT count(*) FROM '{path}' WHERE nodes[1].rank >= "
+    with duckdb.connect() as connection:
+        with pytest.raises(duckdb.Error):
+            connection.sql(f"{query} 10").fetchall()
+        assert connection.sql(f"{query} 990").fetchall() == [(10,)]
