@@ -73,6 +73,7 @@ class TableFile:
             make = WRITERS[".raw.csv" if raw_csv and format == ".csv" else format]
             with _unwritable(self._what):
                 self._writer = make(file, schema, is_new)
+            stack.callback(self._writer.release)
             self._open = stack.pop_all()
 
     def write(self, batch: Any) -> None:

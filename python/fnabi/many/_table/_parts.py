@@ -354,7 +354,6 @@ class Growing:
         self._file = file
         self._checksum = 0
         self._skip = 0
-        self._kept: bytearray | None = None
         self.path = path
         self.size = size
         self.footers: list[bytes] = []
@@ -364,12 +363,9 @@ class Growing:
         return True
 
     def write(self, data: Any) -> int:
-        """Write bytes, unless they are there already or kept apart."""
+        """Write bytes, unless they are there already."""
         view = memoryview(data).cast("B")
         size = len(view)
-        if self._kept is not None:
-            self._kept += view
-            return size
         if self._skip:
             skipped = min(self._skip, size)
             self._skip -= skipped
@@ -385,15 +381,6 @@ class Growing:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    @contextmanager
-    def keeping(self) -> Iterator[bytearray]:
-        """Write nothing in the block, but keep what would have been written."""
-        self._kept = kept = bytearray()
-        try:
-            yield kept
-        finally:
-            self._kept = None
 
     @contextmanager
     def skipping(self) -> Iterator[None]:

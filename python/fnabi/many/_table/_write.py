@@ -6,29 +6,32 @@ same table, in this process or in another, goes on after it.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable
 from gzip import GzipFile
 from importlib import import_module
-from io import BufferedWriter, BytesIO, RawIOBase
-from typing import Any
+from io import BufferedWriter, RawIOBase
+from typing import TYPE_CHECKING, Any
 
 from fnabi._base.capsule import Plain
 from fnabi.many._table._csv import CsvLines
+from fnabi.many._table._footer import MAGIC, joined, moved, split, tail
 from fnabi.many._table._json import JsonLines
 from fnabi.many._table._parts import Growing
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _FRAME = 1 << 20
 """The size in bytes of a frame of Zstandard, before compression."""
 
-_GROUP = 1 << 17
+_GROUP = 1 << 16
 """The number of rows of a row group of a Parquet file, or of an IPC batch."""
 
-_MAGIC = b"PAR1"
-"""The first bytes of a Parquet file, and the last ones."""
-
-_GAP = 1 << 26
-"""The most bytes that are written at once where nothing is."""
+THREADS = min(4, os.cpu_count() or 1)
+"""The number of threads that encode row groups."""
 
 
 # ------------------------------------------------------------------------------------- compression
@@ -150,53 +153,82 @@ class _Pyarrow(ABC):
         self._flush()
         self._writer.close()
 
+    def release(self) -> None:
+        """Release what is not written."""
+        self._batches.clear()
+
 
 class _Parquet(_Pyarrow):
-    """Writes a Parquet file; in parts, the row groups of which each one's footer is kept apart.
+    """Writes a Parquet file, whose row groups pyarrow encodes in several threads.
 
-    The last footer is made of these. The metadata of row groups has their positions in the file,
-    which pyarrow knows by the number of bytes that it has written: so it is made to write those
-    before, too, which `Growing` leaves out.
+    Each group is encoded as a file in memory, and its footer moved to where the group comes in the
+    file. The last footer is made of these.
     """
 
     def _open(self) -> Any:
-        writer: Any = import_module("pyarrow.parquet").ParquetWriter
-        # `close` ends a whole file; a destructor would write the rest of another to a closed one
-        writer = type("Writer", (writer,), {"__del__": lambda self: None})
-        # half the size that Snappy makes of columns of signatures, in the same time
-        how = {"compression": "zstd"}
-        if not isinstance(self._file, Growing) or self._file.size == 0:
-            return writer(self._file, self._schema, **how)
-        file = self._pyarrow.PythonFile(self._file, "w")
-        with self._file.skipping():
-            made = writer(file, self._schema, **how)
-            left = self._file.size - len(_MAGIC)
-            gap = self._pyarrow.allocate_buffer(min(left, _GAP))
-            while left > 0:
-                left -= file.write(gap.slice(0, min(left, _GAP)))
-        return made
+        from concurrent.futures import ThreadPoolExecutor  # which imports logging
+
+        self._writer_of: Any = import_module("pyarrow.parquet").ParquetWriter
+        is_new = not isinstance(self._file, Growing) or self._file.size == 0
+        self._size = 0 if is_new else self._file.size
+        self._empty = split(self._encoded(None))[1]  # fails here if the format lacks a type
+        self._footers = [self._empty]
+        self._encoding: deque[Future[Any]] = deque()
+        if is_new:
+            self._append(MAGIC)
+        return ThreadPoolExecutor(THREADS, "fnabi-table")
+
+    def _append(self, data: Any) -> None:
+        self._file.write(data)
+        self._size += len(data)
+
+    def _encoded(self, table: Any) -> Any:
+        """Return a file of one row group, or of none."""
+        sink = self._pyarrow.BufferOutputStream()
+        # Zstandard: half the size that Snappy makes of columns of signatures, in the same time
+        how = {"compression": "zstd", "write_batch_size": _GROUP}
+        with self._writer_of(sink, self._schema, **how) as writer:
+            if table is not None:
+                writer.write_table(table)
+        return sink.getvalue()
+
+    def _flush(self) -> None:
+        """Let what there is be encoded, as groups of about the same size."""
+        if self._rows:
+            table = self._pyarrow.Table.from_batches(self._batches)
+            size = -(-self._rows // -(-self._rows // _GROUP))
+            for start in range(0, self._rows, size):
+                if len(self._encoding) == THREADS:
+                    self._take()
+                group = table.slice(start, size)
+                self._encoding.append(self._writer.submit(self._encoded, group))
+        self._batches, self._rows = [], 0
+
+    def _take(self) -> None:
+        """Append the first group that is being encoded."""
+        groups, footer = split(self._encoding.popleft().result())
+        self._footers.append(moved(footer, self._size - len(MAGIC)))
+        self._append(groups)
+
+    def _drain(self) -> None:
+        self._flush()
+        while self._encoding:
+            self._take()
 
     def pause(self) -> bytes:
-        self._flush()
-        with self._file.keeping() as footer:
-            self._writer.close()
-        self._file.footers.append(bytes(footer))
-        self._writer = self._open()
-        return bytes(footer)
+        self._drain()
+        footer = joined(self._footers)
+        self._file.footers.append(footer)
+        self._footers = [self._empty]
+        return footer
 
     def close(self) -> None:
-        if not isinstance(self._file, Growing):
-            super().close()
-            return
-        parquet = import_module("pyarrow.parquet")
-        first, *others = (
-            parquet.read_metadata(BytesIO(_MAGIC + each)) for each in self._file.footers
-        )
-        for each in others:
-            first.append_row_groups(each)
-        made = BytesIO()
-        first.write_metadata_file(made)
-        self._file.write(made.getbuffer()[len(_MAGIC) :])
+        self._drain()
+        footers = self._file.footers if isinstance(self._file, Growing) else self._footers
+        self._append(tail(joined(footers)))
+
+    def release(self) -> None:
+        self._writer.shutdown(cancel_futures=True)
 
 
 class _Ipc(_Pyarrow):
@@ -243,6 +275,9 @@ class _Json(JsonLines):
 
     def pause(self) -> bytes:
         return b""
+
+    def release(self) -> None:
+        """Do nothing: it holds nothing."""
 
 
 WRITERS: dict[str, Callable[[Any, Any, bool], _Json | _Pyarrow]] = {
