@@ -39,6 +39,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import IO
@@ -255,23 +256,31 @@ def near(path: str) -> list[list[str]]:
     return found
 
 
+@cache
+def uses(test: Path) -> frozenset[str]:
+    """Return the modules that a file of tests names, and the verbs that it runs."""
+    text = test.read_text()
+    names = set(re.findall(r"\bmain\(\s*\[\s*\"([\w-]+)\"", text))
+    for name in re.findall(r"\bfnabi(?:\.\w+)+", text):
+        parts = name.split(".")
+        names.update(".".join(parts[:count]) for count in range(2, len(parts) + 1))
+    for package, listed in re.findall(r"^ *from (fnabi[\w.]*) import (\([^)]*|.*)", text, re.M):
+        names.update(f"{package}.{word}" for word in re.findall(r"\w+", listed))
+    return frozenset(names)
+
+
 def importers(path: str, besides: list[str]) -> list[str]:
     """Return the tests that import a module of Python, or run its verb, but none of these folders.
 
     Those that import a package are none of its own.
     """
     name = path.removeprefix("python/").removesuffix(".py")
-    package, _, word = name.replace("/", ".").rpartition(".")
-    uses = rf"\b{package}\.{word}\b|^ *from {package} import .*\b{word}\b"
+    wanted = {name.replace("/", ".")}
     if name.startswith("fnabi/cli/verbs/"):
-        verb = name.split("/")[3].replace("_", "-")
-        uses += rf"|\bmain\(\s*\[\s*\"{verb}\""
-    used = re.compile(uses, re.M)
+        wanted.add(name.split("/")[3].replace("_", "-"))
     files = ((each, each.relative_to(ROOT).as_posix()) for each in ROOT.glob("tests/**/test_*.py"))
     return sorted(
-        name
-        for each, name in files
-        if not name.startswith(tuple(besides)) and used.search(each.read_text())
+        name for each, name in files if not name.startswith(tuple(besides)) and wanted & uses(each)
     )
 
 
