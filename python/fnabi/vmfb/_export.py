@@ -296,6 +296,8 @@ class Export(Record, frozen=True):
     @property
     def transients(self) -> Transients | None:
         """The memory that callers provide for the time of a call, or None."""
+        if _TRANSIENTS not in self._message:  # saves making the attributes
+            return None
         from fnabi.vmfb.needs import transients_of
 
         return transients_of(self.name, self.attrs)
@@ -409,6 +411,8 @@ class UnreadableExport(Export, frozen=True):
     def __repr__(self) -> str:
         return f"<Export {self.name!r} {self.calling_convention}>"
 
+
+_TRANSIENTS = b"iree.abi.transients.size"
 
 _SHOWN = 8
 """The number of names that the `repr` of exports shows."""

@@ -82,7 +82,7 @@ class Reading(NamedTuple):
 
     Attributes:
         lenient: As for `vmfb.open`.
-        threads: The number of threads that decode signatures in each process.
+        threads: The number of threads that decode signatures.
         processes: The most processes that read files.
         options: Arguments of the file systems of fsspec for URLs.
         memory: Whether to read the memory that modules take.
@@ -116,9 +116,9 @@ def read_files(files: Sequence[Found], reading: Reading) -> Iterator[Batch]:
         yield from _in_processes(chunks, reading)
     for chunk in chunks:
         while chunk:
-            batch = _read(chunk, reading)
-            chunk = chunk[batch.size :]
-            yield batch
+            rows = _read(chunk, reading)
+            yield _batch(chunk[: len(rows)], rows, reading)
+            chunk = chunk[len(rows) :]
     if remote:
         yield from _in_stores(_chunks(remote, min(_CHUNK, _REMOTE)), reading)
 
@@ -128,8 +128,8 @@ def _chunks(files: Sequence[Found], size: int) -> Iterator[Sequence[Found]]:
         yield files[at : at + size]
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Batch:
-    """Read the first of some files, as many as can be read in a short time."""
+def _read(files: Sequence[Found], reading: Reading) -> list[dict[str, Any]]:
+    """Return the facts of the first of some files, as many as can be read in a short time."""
     end = time.monotonic() + _SECONDS
     now = time.time_ns()
     how = reading.lenient, reading.options
@@ -138,7 +138,7 @@ def _read(files: Sequence[Found], reading: Reading) -> Batch:
         rows.append(file_row(file, now, *how, memory=reading.memory))
         if time.monotonic() > end:
             break
-    return _batch(files[: len(rows)], rows, reading)
+    return rows
 
 
 def _in_stores(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterator[Batch]:
@@ -234,12 +234,14 @@ def _batch(
 
 
 def _in_processes(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterator[Batch]:
-    """Yield what processes read, in the order in which they finish.
+    """Yield batches whose files processes read, in the order in which they finish.
 
-    Each has a pipe of its own, which breaks when it ends, even in the middle of an answer.
+    This process scans their functions: that is the smaller part of the work, and the others start
+    faster without pyarrow. Each has a pipe of its own, which breaks when it ends, even in the
+    middle of an answer.
     """
     context = multiprocessing.get_context("spawn")  # a fork would copy threads and locks
-    one = reading._replace(threads=1, options=None)  # which may hold what no pipe takes
+    one = reading._replace(options=None)  # which may hold what no pipe takes
     running: dict[Any, SpawnProcess] = {}
     given: dict[Any, Sequence[Found]] = {}
     try:
@@ -257,33 +259,40 @@ def _in_processes(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterat
                 answer = ready.recv()
                 if isinstance(answer, Exception):
                     raise answer
-                given[ready] = given[ready][answer.size :] or next(chunks, ())
+                files = given[ready][: len(answer)]
+                given[ready] = given[ready][len(answer) :] or next(chunks, ())
                 if given[ready]:
                     ready.send(given[ready])
                 else:
-                    ready.close()
-                    running.pop(ready).join()
-                yield answer
+                    _end(ready, running.pop(ready))
+                yield _batch(files, answer, reading)
     except (EOFError, ConnectionError):
         raise CatalogError("a process that reads files was ended from outside") from None
     finally:
         for connection, process in running.items():
-            process.kill()
-            process.join()
-            connection.close()
+            _end(connection, process)
+
+
+def _end(connection: Connection, process: SpawnProcess) -> None:
+    """End a process that has nothing to do, without what Python does at its end."""
+    process.kill()
+    process.join()
+    connection.close()
 
 
 def _serve(
-    connection: Connection, read: Callable[[Sequence[Found], Reading], Batch], reading: Reading
+    connection: Connection,
+    read: Callable[[Sequence[Found], Reading], list[dict[str, Any]]],
+    reading: Reading,
 ) -> None:
-    """Read files for the process at the other end, until that closes the pipe or ends."""
+    """Read files for the process at the other end, until that closes the pipe or ends it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the other process
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, ConnectionError):
         while True:
             files = connection.recv()
             try:
-                answer: Batch | Exception = read(files, reading)
+                answer: list[dict[str, Any]] | Exception = read(files, reading)
             except Exception as problem:
                 answer = problem
             connection.send(answer)

@@ -196,5 +196,5 @@ def create_table(connection: DuckDBPyConnection, table: str) -> None:
 def set_values(connection: DuckDBPyConnection, key: str, values: Iterable[str]) -> None:
     """Set the values that the table ``catalog`` has under a key."""
     connection.execute("DELETE FROM catalog WHERE key = ?", [key])
-    for value in values:
-        connection.execute("INSERT INTO catalog VALUES (?, ?)", [key, value])
+    added = "INSERT INTO catalog SELECT ?, unnest(?::VARCHAR[])"
+    connection.execute(added, [key, [*values]])  # at once: there may be thousands
