@@ -76,6 +76,34 @@ def test_threads_that_outlive_the_interpreter_have_no_object_of_it(
     assert min(sizes) >= 9999 * 2
 
 
+THREADS = """
+import os, sys
+import pyarrow.ipc
+from fnabi.many._table import _read
+before = os.listdir("/proc/self/task")
+with open(sys.argv[1], "rb") as file:
+    try:
+        _read.open_table(_read.Source(file, "in", "test"))
+    except OSError:
+        pass
+print(len(os.listdir("/proc/self/task")) - len(before))
+"""
+
+
+@measured
+@pytest.mark.parametrize("damage", [b"", b"x"])
+def test_the_footer_of_an_arrow_file_is_read_in_no_thread(tmp_path: Path, damage: bytes) -> None:
+    """A thread that has the file, an object of Python, may outlive the interpreter, too."""
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"signature": [GOOD]})
+    with pyarrow.ipc.new_file(str(tmp_path / "in"), table.schema) as writer:
+        writer.write_table(table)
+    with (tmp_path / "in").open("ab") as file:
+        file.write(damage)
+    command = [sys.executable, "-c", THREADS, str(tmp_path / "in")]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "0\n"
+
+
 # ------------------------------------------------------------------------------------ long lines
 
 

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from fnabi._fnabi import lib
+from fnabi.many._table._memory import own
 from fnabi.many._table._units import Units
 
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
@@ -21,6 +22,16 @@ _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 
 _OLD_COMPRESSION = b"ARROW:experimental_compression"
 """A key in the metadata of messages that have compressed buffers, before Arrow 1.0."""
+
+_MAGIC = b"ARROW1"
+_START = 8
+"""The position of the first message of a file, after the magic bytes and padding."""
+
+_LENGTH = struct.Struct("<i")
+"""The length of a footer, between it and the magic bytes at the end of the file."""
+
+_AROUND = _START + _LENGTH.size + len(_MAGIC)
+"""The least size of a file."""
 
 _BLOCK = "<qi4xq"
 """The position of a message, the size of its head, and that of its body."""
@@ -46,11 +57,23 @@ def read_arrow_file(
 ) -> tuple[Any, Iterator[Any]]:
     """Return the schema of a file with a footer, which has random access, and its batches."""
     pyarrow = import_module("pyarrow")
-    known = pyarrow.ipc.open_file(file).schema  # verifies the footer
+    known = pyarrow.ipc.open_file(_end(file)).schema  # verifies the footer
     schema, batches = _decoded(_Measured(_listed(file, units.first), refuse))
     if not schema.equals(known):
         raise pyarrow.ArrowInvalid("its footer has another schema")
     return schema, units.batches(batches)
+
+
+def _end(file: Any) -> Any:
+    """Return the footer with what is around it, as a file that pyarrow reads in no thread."""
+    size = file.size()
+    wanted = min(size, _AROUND)
+    tail = file.read_at(wanted, size - wanted)
+    if wanted == _AROUND:
+        (length,) = _LENGTH.unpack_from(tail, _AROUND - _LENGTH.size - len(_MAGIC))
+        if 0 < length <= size - _AROUND:  # otherwise pyarrow says what is wrong
+            tail = file.read_at(_AROUND + length, size - _AROUND - length)
+    return own(tail)
 
 
 def _decoded(messages: _Measured) -> tuple[Any, Iterator[Any]]:
@@ -69,10 +92,11 @@ def _listed(file: Any, first: int) -> Iterator[Any]:
     """
     pyarrow = import_module("pyarrow")
     size = left = file.size()
-    (length,) = struct.unpack("<i", file.read_at(4, size - 10))
-    footer = _Fields.root(file.read_at(length, size - 10 - length))
+    end = size - len(_MAGIC) - _LENGTH.size
+    (length,) = _LENGTH.unpack(file.read_at(_LENGTH.size, end))
+    footer = _Fields.root(file.read_at(length, end - length))
     dictionaries, batches = footer.structs(2, _BLOCK), footer.structs(3, _BLOCK)
-    file.seek(len(b"ARROW1\0\0"))
+    file.seek(_START)
     yield from islice(pyarrow.ipc.MessageReader.open_stream(file), 1)  # the schema
     replaced = set()
     for at, head, body in (*dictionaries, *islice(batches, first, None)):

@@ -23,6 +23,7 @@ from fnabi._base.files import read_stream
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, MissingPackageError
 from fnabi.many._table._ipc import read_arrow_file, read_arrow_stream
+from fnabi.many._table._memory import own
 from fnabi.many._table._parquet import read_parquet
 from fnabi.many._table._units import Units
 from fnabi.many.columns._split import line_error
@@ -400,18 +401,6 @@ def _native(source: Source) -> Any:
     return pyarrow.BufferReader(read_stream(source.file, source.name))
 
 
-def _own(text: bytes) -> Any:
-    """Return a text in memory of pyarrow.
-
-    A thread of pyarrow may be the last that has it, when the interpreter ends already and kills
-    each thread that lets go of an object of Python.
-    """
-    pyarrow = import_module("pyarrow")
-    memory = pyarrow.BufferOutputStream()
-    memory.write(text)
-    return pyarrow.BufferReader(memory.getvalue())
-
-
 class _Text(NamedTuple):
     """The lines of a text, the first one, which has been read, and the types that are known."""
 
@@ -460,7 +449,7 @@ def _csv(_: Source, units: Units, select: Select, text: _Text) -> Table:
     def parse(rows: bytes) -> Any:
         # not as a stream, which pyarrow reads in a thread that may outlive the interpreter
         return module.read_csv(
-            _own(rows),
+            own(rows),
             read_options=module.ReadOptions(block_size=len(rows) + 1, column_names=names),
             parse_options=module.ParseOptions(newlines_in_values=True),
             convert_options=module.ConvertOptions(
@@ -516,7 +505,7 @@ def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
         reading = module.ReadOptions(block_size=len(block) + 1)
         parsing = module.ParseOptions(explicit_schema=schema, unexpected_field_behavior=other)
         try:
-            return module.read_json(_own(block), reading, parsing)
+            return module.read_json(own(block), reading, parsing)
         except ValueError as problem:  # which counts the rows of the block
             text = re.sub(
                 r"\bin row (\d+)", lambda at: f"in row {rows + int(at[1]) + 1}", str(problem)
