@@ -162,6 +162,14 @@ def test_lanes():
             bad.to_numpy()
 
 
+def test_texts_have_at_most_nine_digits():
+    assert DType.parse("int000000032") == DType("signed", 32)
+    assert DType.parse("int32x0000002") == DType("signed", 32, lanes=2)
+    for text in ("int0000000032", "int32x00000002", f"int{'9' * 5000}"):
+        with pytest.raises(CallError, match="no dtype has the name"):
+            DType.parse(text)
+
+
 def test_handles():
     assert str(DType("handle", 64)) == "handle"
     assert str(DType("handle", 32)) == "handle32"

@@ -159,6 +159,14 @@ TABLE = [["releases/1.0/rank.vmfb", "(float32[?x6], ref<?>) -> (i64[?])", "7"], 
             "b                                               12\n",
         ),
         (
+            42,
+            "file                    signature       n\n"
+            "releases/1.0/rank.vmfb  (float32[?x6],  7\n"
+            "                        ref<?>) ->\n"
+            "                        (i64[?])\n"
+            "b                                       12\n",
+        ),
+        (
             34,
             "file       releases/1.0/rank.vmfb\n"
             "signature  (float32[?x6], ref<?>)\n"

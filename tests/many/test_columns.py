@@ -387,6 +387,8 @@ def test_inputs(threads: int) -> None:
         offsets = array(kind, [0, *accumulate(map(len, RAW))])
         for data in (b"".join(RAW), bytearray(b"".join(RAW))):
             check_same(fnabi.decode_columns(data, "raw", threads=threads, offsets=offsets), RAW)
+        empty = fnabi.decode_columns(b"", "raw", threads=threads, offsets=array(kind, [0]))
+        assert list(empty) == []
     for nothing in ([], io.BytesIO()):
         columns = fnabi.decode_columns(nothing, "raw", threads=threads)
         assert (len(columns), columns.errors, list(columns)) == (0, (), [])

@@ -23,7 +23,7 @@ def write_table(screen: Screen, names: Sequence[str], rows: Sequence[Sequence[st
     if screen.width is not None:
         words = [max(map(_longest, column)) for column in zip(*table, strict=True)]
         space = screen.width - _GAP * (len(names) - 1)
-        if sum(widths) > space and sum(words) > space:
+        if sum(words) > space:
             _write_records(screen, names, rows)
             return
         widths = _fitted(widths, words, space)
