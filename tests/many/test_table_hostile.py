@@ -17,7 +17,7 @@ import pytest
 
 import fnabi
 from fnabi.cli import main
-from fnabi.many._table import TableFile, _parquet
+from fnabi.many._table import TableFile
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -398,22 +398,6 @@ def test_a_description_that_ends_the_process(tmp_path: Path) -> None:
     )
     assert done.returncode == 1, done.stderr
     assert "damaged Parquet: " in done.stderr
-
-
-def test_headers_of_pages() -> None:
-    """Thrift's compact protocol: an integer, a binary, a structure, and a boolean."""
-    inner = bytes([0x15, 2, 0])
-    header = bytes([0x15, 6, 0x25, 3, 0x18, 3, 1, 2, 3, 0x1C]) + inner + bytes([0x11, 0])
-    assert _parquet._read_header(header + b"rest") == ({1: 3, 3: -2}, len(header))
-    for fault, problem in (
-        (bytes([0x05, 2, 6, 0]), ValueError),  # a field by its own number
-        (bytes([0x1B, 0, 0]), ValueError),  # a map
-        (bytes([0x1C] * 4 + [0] * 4), ValueError),  # structures inside each other
-        (header[:-1], IndexError),
-        (bytes([0x18, 200, 1]), IndexError),
-    ):
-        with pytest.raises(problem):
-            _parquet._read_header(fault)
 
 
 # ------------------------------------------------------------------------------------ many columns

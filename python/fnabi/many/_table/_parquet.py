@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from fnabi._fnabi import lib
+from fnabi.many._table._thrift import read_integers
 from fnabi.many._table._units import Units
 
 _DICTIONARY_PAGE = 2
@@ -173,7 +174,8 @@ class _Chunk:
         start: int = column.data_page_offset
         if column.dictionary_page_offset is not None:
             start = min(start, column.dictionary_page_offset)
-        header, end = _read_header(self._file.read_at(_HEADER, start))
+        found, end = read_integers(self._file.read_at(_HEADER, start))
+        header = {each.path[0]: each.value for each in found if len(each.path) == 1}
         if header.get(1) != _DICTIONARY_PAGE or header[2] <= most:
             return False
         if header[2] > column.total_uncompressed_size:
@@ -190,47 +192,3 @@ class _Chunk:
                 return True
             at += 4 + size
         return False
-
-
-_STOP, _TRUE, _FALSE, _BINARY, _STRUCT = 0, 1, 2, 8, 12
-_NUMBERS = (4, 5, 6)
-
-
-def _read_header(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, int], int]:
-    """Return the integers of a structure in Thrift's compact protocol by field, and its end.
-
-    Raises:
-        IndexError: when it is cut.
-        ValueError: when it has fields of other types than the header of a page.
-
-    """
-    fields: dict[int, int] = {}
-    field = 0
-    while data[at] != _STOP:
-        delta, kind = data[at] >> 4, data[at] & 15
-        at += 1
-        if delta == 0 or depth > 2:
-            raise ValueError
-        field += delta
-        if kind in _NUMBERS:
-            number, at = _read_varint(data, at)
-            fields[field] = number >> 1 ^ -(number & 1)
-        elif kind == _BINARY:
-            size, at = _read_varint(data, at)
-            at += size
-        elif kind == _STRUCT:
-            _, at = _read_header(data, at, depth + 1)
-        elif kind not in (_TRUE, _FALSE):
-            raise ValueError
-    return fields, at + 1
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        number |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return number, at
