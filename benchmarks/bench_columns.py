@@ -20,6 +20,8 @@ import corpus
 import fnabi
 import memory
 from columns_peer import join, sizes
+from fnabi._fnabi import ffi, lib
+from fnabi.many.columns._part import ABIS, Part
 from support import grammar
 
 SIZE = 100_000
@@ -34,6 +36,14 @@ CORPORA: dict[str, tuple[Any, list[bytes]]] = {
 JOINED = {name: join(texts) for name, (_, texts) in CORPORA.items()}
 
 MALFORMED = "fnabi, 1 malformed in 100"
+
+DECODERS = {
+    "reference": lib.FNABI_DECODER_REFERENCE,
+    "scalar": lib.FNABI_DECODER_SCALAR,
+    "NEON": lib.FNABI_DECODER_NEON,
+    "AVX2": lib.FNABI_DECODER_AVX2,
+    "AVX-512": lib.FNABI_DECODER_AVX512,
+}
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +92,29 @@ def test_columns(benchmark: BenchmarkFixture, loop: columns_peer.Loop, name: str
         benchmark(run)
     else:
         benchmark(decode(name, 2 if "threads" in who else 1))
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("name", CORPORA)
+def test_decoder(benchmark: BenchmarkFixture, name: str, decoder: str) -> None:
+    """Each decoder that this processor has, whichever is the best."""
+    if lib.fnabi_decoder_find(DECODERS[decoder]) < 0:
+        pytest.skip(f"the processor lacks {decoder}")
+    abi, (data, offsets) = CORPORA[name][0], JOINED[name]
+    bounds, error = ffi.from_buffer(offsets), ffi.new("fnabi_error *")
+    given = data, len(data), bounds, offsets.itemsize, ffi.NULL, 0, SIZE, error
+
+    def run() -> Part:
+        part = Part(lib.fnabi_columns_new(ABIS[abi], DECODERS[decoder]))
+        assert lib.fnabi_columns_decode(part.columns, *given) == SIZE
+        return part
+
+    assert fnabi.Columns(abi, [run()]) == decode(name)()
+    benchmark.group = f"columns, {name}, {SIZE} signatures"
+    benchmark.extra_info["who"] = f"fnabi, {decoder}"
+    benchmark.extra_info["items"] = SIZE
+    benchmark.extra_info["work"] = work(name)
+    benchmark(run)
 
 
 @pytest.mark.parametrize("name", CORPORA)
