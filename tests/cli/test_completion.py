@@ -33,9 +33,13 @@ _PATIENCE = 120
 
 
 def alone(folder: Path) -> dict[str, str]:
-    """Return the environment of a user who has only the command, as it is measured here."""
-    measured = {name: text for name, text in os.environ.items() if name.startswith("COVERAGE_")}
-    return measured | {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder)}
+    """Return the environment of a user who has only the command, which is the one tested here."""
+    tested = {
+        name: text
+        for name, text in os.environ.items()
+        if name.startswith("COVERAGE_") or name == "PYTHONPATH"
+    }
+    return tested | {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder)}
 
 
 class Terminal:
@@ -122,6 +126,10 @@ def terminal(request: pytest.FixtureRequest, folder: Path) -> Iterator[Terminal]
         ("fnabi verify weights/o", "weights/other.vmfb"),
         ("fnabi verify weights/other.vmfb my", "my module.vmfb"),
         ("fnabi verify -- my", "my module.vmfb"),
+        ("fnabi diff - my", "my module.vmfb"),
+        ("fnabi diff - b my", "my"),  # which has two arguments
+        ("fnabi diff -- -a my", "my module.vmfb"),
+        ("fnabi diff -- -a b my", "my"),
         ("fnabi inspect --json my", "my module.vmfb"),
         ("fnabi stub --output my", "my module.vmfb"),
         ("fnabi stub --output=my", "--output=my module.vmfb"),
@@ -239,6 +247,8 @@ def test_names_that_are_no_text_are_left_out(
         ("fnabi inspect my", ["my module.vmfb"]),
         ("fnabi stub --output=my", ["--output=my module.vmfb"]),
         ("fnabi verify weights/o", ["weights/other.vmfb"]),
+        ("fnabi diff -- -a weights/o", ["weights/other.vmfb"]),
+        ("fnabi diff -- -a b weights/o", []),
         ("fnabi inspect my\\ module.vmfb --function norm", ["normalize"]),
         ("fnabi inspect my\\ module.vmfb --function=norm", ["--function=normalize"]),
         ("fnabi inspect hostile.vmfb --function n", ["n$(>pwn)x"]),

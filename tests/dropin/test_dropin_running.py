@@ -509,3 +509,13 @@ def test_only_dataclasses_have_a_schema(value: Any) -> None:
     for _, unpack in modules():
         with pytest.raises(TypeError, match=r"^Expected a dataclass"):
             unpack._extract_dataclass_to_tuple_schema(value)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [[], {1: None}, {"1a": None}, {"class": None}, {"a": []}, {"a": {"b c": None}}, {"a": None}],
+    ids=repr,
+)
+def test_names_that_a_schema_cannot_have(schema: Any) -> None:
+    kinds = [told(unpack._validate_dataclass_to_tuple_schema, schema) for _, unpack in modules()]
+    assert kinds[0] is kinds[1]

@@ -176,7 +176,8 @@ def _fill(verb: Verb, parser: argparse.ArgumentParser) -> None:
 def _shown(argument: argparse.Action) -> str:
     """Return an argument as the usage shows it."""
     name = str(argument.metavar or argument.dest)
-    shown = {"*": f"[{name}...]", "+": f"{name}...", "?": f"[{name}]"}
+    shown = dict.fromkeys(("*", argparse.REMAINDER), f"[{name}...]")
+    shown |= {"+": f"{name}...", "?": f"[{name}]"}
     return shown.get(str(argument.nargs), name)
 
 

@@ -76,7 +76,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "words",
         metavar="WORD",
-        nargs="*",
+        nargs=argparse.REMAINDER,  # a second "--" is a word
         default=[],
         help="the command line, as the scripts give it: write what can be at the cursor",
     )
