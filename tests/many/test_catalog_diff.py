@@ -113,6 +113,16 @@ def test_equal_files_are_compared_once(tmp_path: Path, monkeypatch: pytest.Monke
     assert (found[0].path, found[0].files, found[0].functions) == ("inputs[*].dtype", 30, 60)
 
 
+def test_files_that_cannot_be_read_change_nothing(tmp_path: Path) -> None:
+    for release in ("old", "new"):
+        (tmp_path / release).mkdir()
+        shutil.copy(RELEASES / "1.0" / "rank.vmfb", tmp_path / release)
+    (tmp_path / "new" / "rank.vmfb").write_bytes(b"damaged")
+    found = list(compare_folders(tmp_path / "old", tmp_path / "new"))
+    assert [each.verdict for each in found] == ["unreadable"]
+    assert group(found) == []
+
+
 def test_causes(tmp_path: Path) -> None:
     found = group(compare_folders(RELEASES / "1.0", RELEASES / "2.0"))
     assert [str(cause) for cause in found if cause.severity in ("breaking", "widening")] == [
