@@ -694,6 +694,7 @@ TEXTS = {
     "iree.abi": lambda names: [("iree.abi", ABI[names])],
     "declaration": lambda names: [("iree.abi.declaration", DECLARED[names])],
     "both": lambda names: [("iree.abi", UNNAMED), ("iree.abi.declaration", DECLARED[names])],
+    "other": lambda names: [("iree.abi", ABI[names]), ("iree.abi.declaration", DECLARED["ab"])],
 }
 
 
