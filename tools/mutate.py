@@ -501,7 +501,8 @@ def copy_of_head(folder: Path) -> Path:
         ["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True
     ).stdout
     subprocess.run(["tar", "-x"], cwd=folder, input=archive, check=True)
-    if not run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], folder):
+    if not run(BUILD, folder):
+        subprocess.run(BUILD, cwd=folder)  # which shows why
         raise SystemExit("HEAD does not build")
     return folder
 
