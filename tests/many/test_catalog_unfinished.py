@@ -91,9 +91,9 @@ def stop_after(
         left -= 1
         if left < 0:
             raise problem
-        batch = real(files, reading)
-        names.extend(os.path.basename(file.path) for file in files[: batch.size])
-        return batch
+        rows = real(files, reading)
+        names.extend(os.path.basename(file.path) for file in files[: len(rows)])
+        return rows
 
     monkeypatch.setattr(_read, "_CHUNK", chunk)
     monkeypatch.setattr(_read, "_read", read)

@@ -99,10 +99,10 @@ def update_logged(path: str, folder: str, chunk: int, step: int, log: str, go: C
     read, transaction = _read._read, _store.FileStore.transaction
 
     def logged_read(files: Any, reading: Any) -> Any:
-        batch = read(files, reading)
-        for file in files[: batch.size]:
+        rows = read(files, reading)
+        for file in files[: len(rows)]:
             os.write(number, f"read {os.path.basename(file.path)}\n".encode())
-        return batch
+        return rows
 
     @contextmanager
     def logged_transaction(store: Any, connection: Any) -> Iterator[None]:
