@@ -40,6 +40,8 @@ def test_an_integer_is_written_as_it_is_read(value: int) -> None:
     [
         (bytes([0x1B, 0, 0]), ValueError),  # a map
         (bytes([0x1C] * 17 + [0] * 17), ValueError),  # structures inside each other
+        (bytes([0x19] * 5000), ValueError),  # lists inside each other
+        (bytes([0x19, 0x1C] * 5000), ValueError),  # of structures
         (STRUCTURE[:-1], IndexError),
         (LISTS[:-1], IndexError),
         (bytes([0x18, 200, 1]), IndexError),

@@ -59,7 +59,7 @@ def moved(footer: bytes, distance: int) -> bytes:
     parts: list[bytes] = []
     copied = 0
     for path, start, end, value in read_integers(footer)[0]:
-        if path in _POSITIONS and value:  # zero stands for none
+        if path in _POSITIONS and value:  # zero: there is none
             parts += footer[copied:start], write_integer(value + distance)
             copied = end
     return b"".join((*parts, footer[copied:]))

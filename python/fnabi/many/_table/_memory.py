@@ -1,4 +1,4 @@
-"""Memory of pyarrow, whose threads hold no object of Python then."""
+"""Files in memory of pyarrow, which have no object of Python."""
 
 from __future__ import annotations
 

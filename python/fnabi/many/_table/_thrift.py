@@ -99,6 +99,8 @@ class _Reader:
             head = self._byte()
             count = self._number() if head >> 4 == 0xF else head >> 4
             kind = _BYTE if head & 0xF in (_TRUE, _FALSE) else head & 0xF
+            if kind == _LIST:  # which no description has, and which nests without an end
+                raise ValueError
             for _ in range(count):  # each takes a byte at least
                 self._read_value(kind, path)
                 if self.at > len(self._data):

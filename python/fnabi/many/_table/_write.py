@@ -30,7 +30,7 @@ _FRAME = 1 << 20
 _GROUP = 1 << 16
 """The number of rows of a row group of a Parquet file, or of an IPC batch."""
 
-THREADS = min(4, os.cpu_count() or 1)
+_THREADS = min(4, os.cpu_count() or 1)
 """The number of threads that encode row groups."""
 
 
@@ -176,7 +176,7 @@ class _Parquet(_Pyarrow):
         self._encoding: deque[Future[Any]] = deque()
         if is_new:
             self._append(MAGIC)
-        return ThreadPoolExecutor(THREADS, "fnabi-table")
+        return ThreadPoolExecutor(_THREADS, "fnabi-table")
 
     def _append(self, data: Any) -> None:
         self._file.write(data)
@@ -198,7 +198,7 @@ class _Parquet(_Pyarrow):
             table = self._pyarrow.Table.from_batches(self._batches)
             size = -(-self._rows // -(-self._rows // _GROUP))
             for start in range(0, self._rows, size):
-                if len(self._encoding) == THREADS:
+                if len(self._encoding) == _THREADS:
                     self._take()
                 group = table.slice(start, size)
                 self._encoding.append(self._writer.submit(self._encoded, group))
