@@ -15,7 +15,7 @@ from fnabi import reflection
 from fnabi._base import lane
 from support.apart import run_apart
 from support.builds import FREE_THREADED
-from support.callee import installed_library, interop_library
+from support.callee import exported, installed_library, interop_library
 from support.sanitizers import check_nothing_kept, examples
 
 pytest.importorskip("tvm_ffi")
@@ -250,6 +250,27 @@ def test_getters_that_fail(lib):
             getattr(plain, name)
     with pytest.raises(AttributeError, match="read-only"):
         plain.silent = 1
+
+
+def test_getters_that_fail_after_another_function(lib):
+    def boom():
+        raise ValueError("of another function")
+
+    def fail():
+        swallow(boom)
+        with pytest.raises(fnabi.CallError, match=r"silent: .* left no error"):
+            _ = plain.silent
+
+    plain = lib.plain()
+    swallow = exported(interop_library("c_odd"), "swallow")
+    fail()
+    swallow(fail)
+    swallow(boom)
+    with pytest.raises(ValueError, match="no such luck"):
+        _ = plain.failing
+    swallow(boom)
+    assert plain.odd == 0
+    fail()
 
 
 def test_a_setter_that_is_a_function(lib):

@@ -225,7 +225,7 @@ static PyObject* field_get(PyObject* object, PyObject* instance,
   fnabi_any result = {0}, refused = {0};
   PyObject* answer = NULL;
   lane_context outer = lane_enter(instance);
-  fnabi_error_object* left = lane_error_begin();
+  fnabi_error_object* left = lane_error_begin_replaced();
   int status = self->getter((char*)held + self->offset, &result);
   if (status != 0) {
     lane_error_raise(self->member.name, status);

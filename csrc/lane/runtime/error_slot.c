@@ -68,6 +68,10 @@ static struct {
 static FNABI_THREAD fnabi_error_object* own;
 static int own_count; /* of all threads; if 0, `own` is not read */
 
+/* Whether an error of ours may wait in the slot of libtvm_ffi, which nobody has
+ * emptied through us since. */
+static FNABI_FAST_THREAD bool put_there;
+
 static FNABI_THREAD int callbacks; /* that run, nested */
 
 void lane_error_callback_begin(void) { callbacks++; }
@@ -84,6 +88,14 @@ void lane_error_slot_use(void* set_raised, void* take_raised) {
 
 bool lane_error_slot_is_known(void) {
   return fnabi_atomic_load(&slot.take, ACQUIRE) != NULL;
+}
+
+static void* take_from_runtime(void) {
+  void* error = NULL;
+  void (*take)(void**) = fnabi_atomic_load(&slot.take, ACQUIRE);
+  if (take != NULL) take(&error);
+  put_there = false;
+  return error;
 }
 
 /* Returns the error to be raised, of all that wait. `error` is the one from the
@@ -121,15 +133,14 @@ static fnabi_error_object* take_others(void* error) {
 /* Slots of libraries come first: a function that has left an error there has
  * failed after the functions that it called. */
 fnabi_error_object* lane_error_take(void) {
-  void* error = NULL;
-  void (*from_runtime)(void**) = fnabi_atomic_load(&slot.take, ACQUIRE);
-  if (from_runtime != NULL) from_runtime(&error);
+  void* error = take_from_runtime();
   return take_others(error);
 }
 
 void lane_error_put(fnabi_error_object* error) {
   if (fnabi_atomic_load(&slot.take, ACQUIRE) != NULL) {
     slot.set(error);
+    put_there = true;
     fnabi_object_release(error);
     return;
   }
@@ -176,15 +187,19 @@ fnabi_error_object* lane_error_of_text(const char* kind,
 
 fnabi_error_object* lane_error_begin(void) {
   /* the usual case first: one slot, and it is empty */
-  void* error = NULL;
-  void (*from_runtime)(void**) = fnabi_atomic_load(&slot.take, ACQUIRE);
-  if (from_runtime != NULL) from_runtime(&error);
+  void* error = take_from_runtime();
   fnabi_error_object* left = error;
   if (libraries_have_slots || fnabi_atomic_load(&own_count, RELAXED) != 0)
     left = take_others(error);
   if (left == NULL || callbacks > 0) return left;
   fnabi_object_release(left);
   return NULL;
+}
+
+fnabi_error_object* lane_error_begin_replaced(void) {
+  bool waits = put_there || libraries_have_slots ||
+               fnabi_atomic_load(&own_count, RELAXED) != 0;
+  return waits ? lane_error_begin() : NULL;
 }
 
 void lane_error_end(fnabi_error_object* left, bool good) {

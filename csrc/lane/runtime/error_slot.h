@@ -15,6 +15,10 @@
  * calling function fails; it is returned instead, for lane_error_end, which
  * puts it back unless the call has failed. */
 fnabi_error_object* lane_error_begin(void);
+/* As lane_error_begin, for less time and a function that leaves an error when
+ * it fails: an earlier one that another library left in the slot of libtvm_ffi
+ * stays there until then, since the error replaces it. */
+fnabi_error_object* lane_error_begin_replaced(void);
 void lane_error_end(fnabi_error_object* left, bool good);
 /* Returns the error that waits on this thread, owned, or NULL; it waits no
  * longer. */
