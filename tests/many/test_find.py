@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fnabi
-from fnabi import vmfb
+from fnabi import FormatError, vmfb
 from fnabi.many._find import Searched, find
 from fnabi.many._search import search_for
 from fnabi.many.pattern._sql import named
@@ -170,3 +170,18 @@ def test_no_name_makes_a_search_look_back_for_long(tmp_path: Path) -> None:
     """Each star is settled where what follows it is first."""
     file = shutil.copy(RELEASES / "1.0" / "rank.vmfb", tmp_path / f"{'a' * 200}.vmfb")
     assert search(Path(file), file=f"{'*a' * 60}b").matches == []
+
+
+def test_too_many_ways_to_bind_variables(
+    every: fnabi.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fnabi.many.pattern._match._MOST", 3)
+    monkeypatch.setattr("fnabi.many.catalog._search._BYTES", 0)
+    asked = "*, any[A,B], *, any[A,B], * -> *"
+    with pytest.raises(FormatError, match=r"in too many ways .* in main.* restrict") as caught:
+        search(RELEASES / "1.0" / "rank.vmfb", asked)
+    assert caught.value.code == "work"
+    assert str(caught.value.file).endswith("rank.vmfb")
+    with pytest.raises(FormatError, match="in too many ways"):
+        every.find(asked)
+    assert every.find(asked, function="no such") == []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import threading
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -15,7 +17,8 @@ import fnabi
 from fnabi import CallError, FormatError, pattern, vmfb
 from fnabi._base.text import one_line
 from fnabi.many._search import search_for
-from fnabi.many.catalog._search import search_query
+from fnabi.many.catalog import _search
+from fnabi.many.catalog._search import found, search_query
 from fnabi.many.pattern import (
     Pattern,
     Untyped,
@@ -182,6 +185,23 @@ def test_no_pattern_looks_back() -> None:
     assert Matcher(made).differences(Signature(values, (Scalar(DType("i8")), *values))) == 0
 
 
+def test_ways_to_bind_variables_are_limited() -> None:
+    """They grow as a power of the number of variables that occur again."""
+    three = Matcher(pattern.parse("*, f32[A], *, f32[B], *, f32[C], *, f32[A,B,C], * -> *"))
+    others = tuple(Buffer(F32, (size,)) for size in range(1, 301))
+    with pytest.raises(FormatError, match=r"binds the variables .* at most 2,000,000") as caught:
+        three.differences(Signature(others, ()))
+    assert caught.value.code == "work"
+    alike = (*(Buffer(F32, (size % 5,)) for size in range(300)), Buffer(F32, (1, 2, 3)))
+    assert three.differences(Signature(alike, ())) == 0
+
+
+def test_variables_that_nothing_asks_for_again_are_let_go() -> None:
+    twice = "".join(f"*, f32[{name}], *, f32[{name}], " for name in "ABC")
+    values = tuple(Buffer(F32, (size,)) for size in range(40))
+    assert Matcher(pattern.parse(f"{twice}* -> *")).differences(Signature(values * 6, ())) == 0
+
+
 # ------------------------------------------------------------------------------------------ queries
 
 
@@ -257,9 +277,17 @@ class Functions:
         ]
         self._add_functions(self.connection, self._pyarrow.Table.from_pylist(rows, self._schema))
 
+    def fetch(self, query: str) -> list[Any]:
+        rows: list[Any] = self.connection.execute(query).fetchall()
+        return rows
+
+    def query(self, made: Pattern) -> dict[int, int]:
+        rows = self.fetch(search_query(search_for(made)))
+        return {int(file): differences for file, _, _, _, differences, *_ in rows}
+
     def find(self, made: Pattern) -> dict[int, int]:
-        found = self.connection.execute(search_query(search_for(made))).fetchall()
-        return {int(file): differences for file, _, _, _, differences, *_ in found}
+        matches = found(search_for(made), None, self.fetch)
+        return {int(each.file): each.differences for each in matches}
 
 
 @pytest.fixture(scope="module")
@@ -279,7 +307,10 @@ def test_the_query_matches_as_the_slow_matcher(
         for index, each in enumerate(signatures)
         if (number := differences(made, each, untold)) is not None
     }
+    assert functions.query(made) == expected
     assert functions.find(made) == expected
+    with mock.patch.object(_search, "_BYTES", 0):  # so that none is small
+        assert functions.find(made) == expected
 
 
 SHAPES = [None, (), (4,), (None,), (5,), (4, 5), (None, 4), (5, 5, None)]
@@ -312,7 +343,9 @@ def test_dims_match_as_by_the_slow_matcher(functions: Functions, text: str) -> N
         functions.fill(SHAPED, "bytecode" if untold else "iree.abi")
         numbers = (differences(made, each, untold) for each in SHAPED)
         expected = {index: number for index, number in enumerate(numbers) if number is not None}
-        assert functions.find(made) == expected
+        assert functions.query(made) == functions.find(made) == expected
+        with mock.patch.object(_search, "_BYTES", 0):
+            assert functions.find(made) == expected
         assert expected
         matcher = Matcher(made)
         matched = {
@@ -321,6 +354,27 @@ def test_dims_match_as_by_the_slow_matcher(functions: Functions, text: str) -> N
         assert {
             index: number for index, number in matched.items() if number is not None
         } == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("*, f32[2,2], *, f32[3,3], *, f32[2,2], *, f32[3,3], * -> *", {}),
+        ("*, f32[2,2], *, f32[3,3], *, f32[2,2], * -> *", {0: 0}),
+        ("*, f32[A,A], *, f32[3,3], *, f32[A,A], *, f32[9,9] -> *", {}),
+        ("*, any, f32[3,3], any, *, f32[3,3], any, *, f32[3,3], * -> *", {0: 0}),
+    ],
+)
+def test_no_search_looks_back(functions: Functions, text: str, expected: dict[int, int]) -> None:
+    """Of a query, the time would grow with the power of these 900 values: hours."""
+    values = tuple(Buffer(F32, shape) for shape in ((2, 2), (3, 3), (2, 2)) for _ in range(300))
+    functions.fill([Signature(values, ())])
+    clock = threading.Timer(60, functions.connection.interrupt)
+    clock.start()
+    try:
+        assert functions.find(pattern.parse(text)) == expected
+    finally:
+        clock.cancel()
 
 
 def test_names_with_surrogates_that_are_no_bytes(functions: Functions) -> None:

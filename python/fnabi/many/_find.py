@@ -47,6 +47,9 @@ def find(files: Iterable[Found], search: Search, *, lenient: bool = False) -> Se
         search: What to search for.
         lenient: As for `vmfb.open`.
 
+    Raises:
+        FormatError: as `Matcher.differences`.
+
     """
     files = [*files]
     matcher = Matcher(search.pattern)
@@ -68,7 +71,11 @@ def find(files: Iterable[Found], search: Search, *, lenient: bool = False) -> Se
                 names[column].add(name)
         if not fits or row.signature is None:
             continue
-        differences = matcher.differences(row.signature, untold=row.source in UNTYPED)
+        try:
+            differences = matcher.differences(row.signature, untold=row.source in UNTYPED)
+        except FormatError as problem:
+            problem.file, problem.path = row.file, shown_text(row.function or "")
+            raise
         if differences is not None and not (search.exact and differences):
             assert row.function is not None
             assert row.ordinal is not None

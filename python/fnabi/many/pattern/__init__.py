@@ -60,7 +60,8 @@ Matches
     none. What ``any`` and ``*`` match is not compared.
 
     A variable is one number, or dynamic dims everywhere. Static dims that it
-    matches are always equal.
+    matches are always equal. Where variables occur again, a signature may bind them in up to
+    2,000,000 ways; beyond that a search raises FormatError.
 
     In a signature that was read from the bytecode or the calling convention, ``ref<?>`` is a
     reference of which nothing is known, so it is not wider than another.

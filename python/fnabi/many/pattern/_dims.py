@@ -55,6 +55,8 @@ class Conditions:
         self.differences: list[str] = []
         self.variables: dict[str, list[tuple[Side, str]]] = {}
         self.extents = 0
+        self.inside = 0  # of how many searches
+        self.nested = 0  # the most lists that are read inside each other
         self.counts: Counter[str] = Counter()
         self.nodes: dict[str, str] = {}  # columns of the source by their expressions
 
@@ -64,8 +66,12 @@ class Conditions:
         Where the index is a constant, it is a column: expressions in a search that select from a
         list of nodes would copy the list.
         """
-        if at.element or at.base:
-            return at.element or f"{side}[{at}]"
+        if at.element:
+            return at.element
+        if at.base:
+            if self.inside:  # a search that selects from the list copies it
+                self.nested = max(self.nested, self.inside + 1)
+            return f"{side}[{at}]"
         return self.nodes.setdefault(f"{side}[{at}]", f"{side}_{at}")
 
     def search(self, nodes: str, width: int, body: Callable[[At], str]) -> str:
@@ -75,6 +81,8 @@ class Conditions:
         """
         outer, self.conditions = self.conditions, []
         self.extents += 1
+        self.inside += 1
+        self.nested = max(self.nested, self.inside)
         name, element = f"i{self.extents}", f"n{self.extents}"
         elements: tuple[str, ...] = (element,)
         candidates = nodes
@@ -85,6 +93,7 @@ class Conditions:
         if nodes.endswith(".dims"):  # of an unknown rank there is one candidate, which is null
             candidates = f"CASE WHEN {nodes} IS NULL THEN [NULL] ELSE {candidates} END"
         inner = body(At(name, 0, elements))
+        self.inside -= 1
         fits = every(self.conditions)
         self.conditions = outer
         if inner == "0":  # one match is as good as another, and a test is faster

@@ -1,16 +1,19 @@
 """Match signatures with a pattern one by one, as the query of `_sql` does with those of a catalog.
 
-A partial match is kept by what it binds the variables to, with the least number of differences.
-Each value and dim of the pattern is compared once with each value and dim of the signature, so the
-work grows with the product of their numbers, not with the number of ways to match them.
+A partial match is kept by what it binds the variables to that occur later, with the least number of
+differences. Each value and dim of the pattern is compared once with each value and dim of the
+signature, so the work grows with the product of their numbers, not with the number of ways to match
+them. It does grow with the number of ways to bind those variables, of which there is a most.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any, TypeAlias, TypeVar
 
+from fnabi.errors import FormatError
 from fnabi.many.pattern._types import (
     AnyType,
     ArrayOf,
@@ -57,6 +60,9 @@ _Found: TypeAlias = dict[tuple[_Bound | None, ...], int]
 
 _Given = TypeVar("_Given")
 
+_MOST = 2_000_000
+"""Ways to bind variables, beside the first, that are looked at for one signature."""
+
 _NONE: _Ways = {}
 _EITHER: tuple[_Bound, _Bound] = ((False, None), (True, None))
 
@@ -82,6 +88,15 @@ class Matcher:
         again = (name for name, count in counts.items() if count > 1)
         self._index = {name: index for index, name in enumerate(again)}
         self._inputs = self._untold = False
+        self._left = _MOST
+        settled: list[list[int]] = []  # by part, the variables that nothing after it has
+        later: set[int] = set()
+        for part in reversed((*pattern.inputs, *pattern.results)):
+            own = {self._index[name] for name in variables_in(part) if name in self._index}
+            settled.insert(0, [*(own - later)])
+            later |= own
+        inputs = len(pattern.inputs)
+        self._settled = {"inputs": settled[:inputs], "results": settled[inputs:]}
 
     def differences(self, signature: Signature, *, untold: bool = False) -> int | None:
         """Return the least number of differences, or None if the signature does not match.
@@ -91,15 +106,20 @@ class Matcher:
             untold: Whether ``ref<?>`` in it may be any reference, as one that was read from the
                 bytecode or the calling convention.
 
+        Raises:
+            FormatError: with code ``"work"`` where the variables that occur again can be bound in
+                so many ways that this would take long.
+
         """
         if self._any:
             return 0
         self._untold = untold
+        self._left = _MOST
         ways: _Ways = {(None,) * len(self._index): 0}
         for side in ("inputs", "results"):
             self._inputs = side == "inputs"
             asked, given = getattr(self._pattern, side), getattr(signature, side)
-            ways = _sequence(asked, given, ways, self._value)
+            ways = self._sequence(asked, given, ways, self._value, self._settled[side])
             if not ways:
                 return None
         return min(ways.values())
@@ -128,11 +148,11 @@ class Matcher:
                 ways = self._shape(dims, shape, ways)
                 return self._value(ValuePattern(element, name), inner, ways)
             case Structure("list", values), List(items):
-                return _sequence(values, items, ways, self._value)
+                return self._sequence(values, items, ways, self._value)
             case Structure("tuple", values), Tuple(items):
-                return _sequence(values, items, ways, self._value)
+                return self._sequence(values, items, ways, self._value)
             case Structure("dict", values), Dict(pairs):
-                return _sequence(values, [Named(*pair) for pair in pairs], ways, self._value)
+                return self._sequence(values, [Named(*pair) for pair in pairs], ways, self._value)
             case Untyped("null"), Null():
                 return ways
             case Untyped("unknown"), Unknown():
@@ -154,7 +174,7 @@ class Matcher:
             return ways
         if given is None:  # which has nothing for variables
             return _more(ways) if self._inputs else _NONE
-        return _sequence(dims, given, ways, self._dim)
+        return self._sequence(dims, given, ways, self._dim)
 
     def _dim(self, asked: Dim, given: int | None, ways: _Ways) -> _Ways:
         match asked:
@@ -188,6 +208,54 @@ class Matcher:
                 found[key] = min(count + differs, found.get(key, count + differs))
         return found
 
+    def _sequence(
+        self,
+        parts: tuple[Any, ...],
+        given: Sequence[_Given],
+        ways: _Ways,
+        match: Callable[[Any, _Given, _Ways], _Ways],
+        settled: Iterable[Iterable[int]] = repeat(()),
+    ) -> _Ways:
+        """Lay all parts of a pattern beside all of what is given."""
+        ends: dict[int, _Ways] = {0: ways}  # the ways by how much of what is given they matched
+        after_star = False
+        for part, done in zip(parts, settled, strict=False):
+            if isinstance(part, Star):
+                after_star = True
+                continue
+            found: dict[int, _Ways] = {}
+            so_far: _Found = {}
+            for at in range(min(ends, default=0), len(given)) if after_star else ends:
+                before = ends.get(at, _NONE)
+                if after_star:
+                    _add(before, so_far)
+                    before = so_far
+                if at >= len(given) or not before:
+                    continue
+                self._spend(len(before))
+                if after := _without(match(part, given[at], before), done):
+                    self._spend(len(after))
+                    found[at + 1] = dict(after) if after is so_far else after
+            ends, after_star = found, False
+        if not after_star:
+            return ends.get(len(given), _NONE)
+        every: _Found = {}
+        for each in ends.values():
+            _add(each, every)
+        return every
+
+    def _spend(self, ways: int) -> None:
+        self._left -= ways - 1
+        if self._left < 0:
+            problem = FormatError(
+                "work",
+                0,
+                reason="a signature binds the variables of the pattern in too many ways",
+                expected=f"at most {_MOST:,}",
+            )
+            problem.hint = "use fewer variables, or restrict the search by names"
+            raise problem
+
 
 def _dtype(asked: DType | Class, given: DType, ways: _Ways) -> _Ways:
     if isinstance(asked, str):
@@ -204,35 +272,15 @@ def _more(ways: _Ways) -> _Ways:
     return {bounds: count + 1 for bounds, count in ways.items()}
 
 
-def _sequence(
-    parts: tuple[Any, ...],
-    given: Sequence[_Given],
-    ways: _Ways,
-    match: Callable[[Any, _Given, _Ways], _Ways],
-) -> _Ways:
-    """Lay all parts of a pattern beside all of what is given."""
-    ends: dict[int, _Ways] = {0: ways}  # the ways by how much of what is given they have matched
-    after_star = False
-    for part in parts:
-        if isinstance(part, Star):
-            after_star = True
-            continue
-        found: dict[int, _Ways] = {}
-        so_far: _Found = {}
-        for at in range(min(ends, default=0), len(given)) if after_star else ends:
-            before = ends.get(at, _NONE)
-            if after_star:
-                _add(before, so_far)
-                before = so_far
-            if at < len(given) and before and (after := match(part, given[at], before)):
-                found[at + 1] = dict(after) if after is so_far else after
-        ends, after_star = found, False
-    if not after_star:
-        return ends.get(len(given), _NONE)
-    every: _Found = {}
-    for each in ends.values():
-        _add(each, every)
-    return every
+def _without(ways: _Ways, settled: Iterable[int]) -> _Ways:
+    """Return ways without what some variables are bound to."""
+    for index in settled:
+        found: _Found = {}
+        for bounds, count in ways.items():
+            key = (*bounds[:index], None, *bounds[index + 1 :])
+            found[key] = min(count, found.get(key, count))
+        ways = found
+    return ways
 
 
 def _add(ways: _Ways, others: _Found) -> None:

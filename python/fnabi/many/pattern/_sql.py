@@ -47,17 +47,24 @@ class Compiled(NamedTuple):
         condition: Holds for all matching rows, and perhaps for others.
         differences: The number of differences of a match, or null where the row does not match;
             only to be evaluated where `condition` holds.
+        nested: The power of the number of values, or of dims, with which the time grows.
 
     """
 
     source: str
     condition: str
     differences: str
+    nested: int
 
 
 def compile_pattern(pattern: Pattern) -> Compiled:
     """Compile a pattern to SQL expressions."""
     return _Compiler().compile(pattern)
+
+
+def compile_candidates(pattern: Pattern) -> str:
+    """Return a condition that holds for all rows that match, and for others, in linear time."""
+    return _Compiler().candidates(pattern)
 
 
 def literal(text: str) -> str:
@@ -81,7 +88,17 @@ class _Compiler(Conditions):
         differences = self._compile(pattern)
         nodes = "".join(f", {node} AS {name}" for node, name in self.nodes.items())
         source = f"(SELECT *{nodes} FROM signatures)" if nodes else "signatures"
-        return Compiled(source, every(self.conditions), differences)
+        return Compiled(source, every(self.conditions), differences, self.nested)
+
+    def candidates(self, pattern: Pattern) -> str:
+        self._some(pattern.inputs, "inputs")
+        self._some(pattern.results, "results")
+        return every(self.conditions)
+
+    def _some(self, values: tuple[ValuePattern | Star, ...], side: Side) -> None:
+        """Add the conditions that a side has enough values, and one for each of a pattern."""
+        self._count(values, side)
+        self._each(values, side, 1)
 
     def _compile(self, pattern: Pattern) -> str:
         sides: tuple[_Values, _Values] = (pattern.inputs, "inputs"), (pattern.results, "results")
@@ -107,14 +124,16 @@ class _Compiler(Conditions):
         return other.conditions, other.extents
 
     def _side(self, values: tuple[ValuePattern | Star, ...], side: Side, rest: Rest) -> str:
-        end = At(f"{side}_count", 1)
+        self._count(values, side)
+        return self._values(values, At("", 1), At(f"{side}_count", 1), 0, side, rest)
+
+    def _count(self, values: tuple[ValuePattern | Star, ...], side: Side) -> None:
         size = _size(values)
         if size is None:
             least = sum(isinstance(value, ValuePattern) for value in values)
             self.conditions.append(f"{side}_count >= {least}")
         else:
             self.conditions.append(f"{side}_count = {size}")
-        return self._values(values, At("", 1), end, 0, side, rest)
 
     def _finish(self) -> str:
         for occurrences in self.variables.values():
@@ -160,7 +179,7 @@ class _Compiler(Conditions):
             return self._values(others, start, end, depth, side, rest)
 
         if not depth and not self.extents:
-            self._each(others, side)
+            self._each(others, side, 2)  # of one, the search itself does that
 
         def body(extent: At) -> str:
             self.conditions.append(f"{self.node(extent, side)}.depth = {depth}")
@@ -183,8 +202,8 @@ class _Compiler(Conditions):
         self._value(value, at, depth, side, rest)
         return found[0]
 
-    def _each(self, values: tuple[ValuePattern | Star, ...], side: Side) -> None:
-        """Add the condition that there is a node for each value, before their order is searched.
+    def _each(self, values: tuple[ValuePattern | Star, ...], side: Side, least: int) -> None:
+        """Add the condition that there is a node for each value, if these are at least so many.
 
         It evaluates one node at a time, and is therefore much faster than a search that compares
         several nodes.
@@ -192,11 +211,13 @@ class _Compiler(Conditions):
         simple = [
             each for each in values if isinstance(each, ValuePattern) and _size_of(each.type) == 1
         ]
-        if len(simple) < 2:  # the search itself does that
+        if len(simple) < least:
             return
         for value in dict.fromkeys(_without_variables(tuple(simple))):
             other = _Compiler()
             other._value(value, At("i", 0, ("n",)), 0, side, lambda after: "")
+            if other.nested > 1:
+                continue
             fits = every(other.conditions)
             fit = f"list_transform({side}, lambda n, i: {fits})"
             self.conditions.append(f"list_contains({fit}, true)")
