@@ -103,6 +103,20 @@ def test_bad_modules(http: Server) -> None:
         assert found == expected, file.name
 
 
+def test_a_segment_that_ends_where_reading_did(
+    http: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def first(module: vmfb.Module) -> vmfb.RodataSegment:
+        return next(each for each in module.rodata if each.external)
+
+    segment = first(vmfb.open(DATA / "vmfb" / "rodata_mixed.vmfb"))
+    end = segment.offset + segment.size
+    for size, whole in ((end, True), (end - 1, False)):
+        monkeypatch.setattr(remote, "_HEAD", size)
+        with vmfb.open(f"{http.url}/vmfb/rodata_mixed.vmfb") as module:
+            assert first(module).is_read is whole
+
+
 @pytest.mark.usefixtures("short")
 def test_a_closed_module(http: Server) -> None:
     module = vmfb.open(f"{http.url}/vmfb/rodata_mixed.vmfb")
