@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fnabi.many._table._thrift import Integer, read_integers, write_integer
@@ -30,6 +30,8 @@ def test_lists() -> None:
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
+@example(64)  # the least of two bytes, and of three
+@example(8192)
 def test_an_integer_is_written_as_it_is_read(value: int) -> None:
     data = b"\x16" + write_integer(value) + b"\0"
     assert read_integers(data) == ([Integer((1,), 1, len(data) - 1, value)], len(data))
