@@ -242,6 +242,28 @@ def test_columns_that_are_chosen(tmp_path: Path, names: list[str]) -> None:
         assert rows[0].get("a.b", "x") == "x"
 
 
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    with path.open("rb") as file:
+        table = table_read.open_table(table_read.Source(file, "in", "test"))
+        return [row for batch in table.batches for row in batch.to_pylist()]
+
+
+def test_texts_that_look_like_times_are_texts(tmp_path: Path) -> None:
+    """In lists and structures, too: pyarrow takes some for times."""
+    texts = [{"a": "2026-01-02", "b": ["2026-01-02"], "c": {"d": "2026-01-02 03:04:05"}}]
+    (tmp_path / "json").write_text("".join(f"{json.dumps(row)}\n" for row in texts))
+    assert rows_of(tmp_path / "json") == texts
+
+
+def test_a_batch_without_bytes(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    batch = pyarrow.record_batch({"number": pyarrow.array([7], pyarrow.int32())})
+    with pyarrow.ipc.new_file(str(tmp_path / "in"), batch.schema) as writer:
+        writer.write_batch(batch.slice(0, 0))
+        writer.write_batch(batch)
+    assert rows_of(tmp_path / "in") == [{"number": 7}]
+
+
 def test_columns_that_are_not_chosen_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
