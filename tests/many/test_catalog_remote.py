@@ -81,6 +81,26 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
         assert found[0][1] not in (None, "file")
 
 
+def test_a_file_that_is_removed_before_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*arguments: Any, **named: Any) -> Any:
+        (tmp_path / "gone.vmfb").unlink(missing_ok=True)
+        return open_files(*arguments, **named)
+
+    open_files = remote.open_files
+    monkeypatch.setattr(remote, "open_files", late)
+    for name in ("gone", "good"):
+        shutil.copy(MODULE, tmp_path / f"{name}.vmfb")
+    with serve(tmp_path) as server, fnabi.Catalog(None) as catalog:
+        catalog.update([f"{server.url}/{name}.vmfb" for name in ("gone", "good")])
+        query = "SELECT parse_filename(file, true), error_code, error FROM files ORDER BY file"
+        assert catalog.sql(query).fetchall() == [
+            ("gone", "file", "No such file or directory"),
+            ("good", None, None),
+        ]
+
+
 def counted(fs: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the list of requests to S3, which grows with them."""
     made: list[str] = []
