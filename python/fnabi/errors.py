@@ -59,7 +59,8 @@ class FormatError(FnabiError, ValueError):
     Attributes:
         code: The fault as a short fixed name, such as ``"span-end"``: the names of
             ``fnabi_code`` in ``fnabi.h``.
-        offset: The position of the fault, in bytes from the start of the input; 0 for a catalog.
+        offset: The position of the fault, in bytes from the start of the input; 0 for a catalog,
+            and for a signature that a pattern is matched with.
         path: The part of the value, such as ``inputs[2].shape[0]``; empty for the whole value.
         reason: The fault in words.
         expected: What the format allows at this position, or None.
@@ -97,7 +98,7 @@ class FormatError(FnabiError, ValueError):
     def text(self) -> str:
         """The error without the file."""
         text = self.reason
-        if self.code != "catalog":  # a database has no position
+        if self.code not in ("catalog", "ways"):  # which have no position
             text += f" at byte {self.offset}"
         if self.path:
             text += f" in {self.path}"

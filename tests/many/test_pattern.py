@@ -18,7 +18,7 @@ from fnabi import CallError, FormatError, pattern, vmfb
 from fnabi._base.text import one_line
 from fnabi.many._search import search_for
 from fnabi.many.catalog import _search
-from fnabi.many.catalog._search import found, search_query
+from fnabi.many.catalog._search import find, search_query
 from fnabi.many.pattern import (
     Pattern,
     Untyped,
@@ -191,7 +191,7 @@ def test_ways_to_bind_variables_are_limited() -> None:
     others = tuple(Buffer(F32, (size,)) for size in range(1, 301))
     with pytest.raises(FormatError, match=r"binds the variables .* at most 2,000,000") as caught:
         three.differences(Signature(others, ()))
-    assert caught.value.code == "work"
+    assert caught.value.code == "ways"
     alike = (*(Buffer(F32, (size % 5,)) for size in range(300)), Buffer(F32, (1, 2, 3)))
     assert three.differences(Signature(alike, ())) == 0
 
@@ -286,7 +286,7 @@ class Functions:
         return {int(file): differences for file, _, _, _, differences, *_ in rows}
 
     def find(self, made: Pattern) -> dict[int, int]:
-        matches = found(search_for(made), None, self.fetch)
+        matches = find(search_for(made), None, self.fetch)
         return {int(each.file): each.differences for each in matches}
 
 

@@ -52,7 +52,7 @@ from fnabi.many.catalog._history import next_time, read_time
 from fnabi.many.catalog._load import load_duckdb
 from fnabi.many.catalog._log import Event, EventKind, Row, events, log_query
 from fnabi.many.catalog._plan import Limit, Unlisted, below
-from fnabi.many.catalog._search import found
+from fnabi.many.catalog._search import find
 from fnabi.many.catalog._store import open_store
 from fnabi.many.catalog._table import set_values
 from fnabi.many.catalog._update import How, Update, Updated, read_state
@@ -248,7 +248,7 @@ class Catalog:
                 ``"7d"``, ``"12h"`` or ``"30min"``. Nothing is stale then.
 
         Raises:
-            FormatError: when `pattern` is not a pattern; with code ``"work"`` where a
+            FormatError: when `pattern` is not a pattern; with code ``"ways"`` where a
                 signature binds its variables in too many ways.
             CallError: when an argument has another type, `runtime` names a release that was not
                 measured, or `at` is before the first update that the catalog knows.
@@ -266,7 +266,7 @@ class Catalog:
         if then is not None:
             self._check_moment("Catalog.find: at", then)
         try:
-            return found(search, then, self._rows)
+            return find(search, then, self._rows)
         except FormatError as problem:
             problem.file = self._store.path
             raise

@@ -31,7 +31,7 @@ def search_query(search: Search, at: datetime | None = None) -> str:
     return _query(search, at, _matching(compile_pattern(search.pattern)))
 
 
-def found(search: Search, at: datetime | None, fetch: Callable[[str], Rows]) -> list[Match]:
+def find(search: Search, at: datetime | None, fetch: Callable[[str], Rows]) -> list[Match]:
     """Return the matches of a search.
 
     Args:
@@ -40,7 +40,7 @@ def found(search: Search, at: datetime | None, fetch: Callable[[str], Rows]) -> 
         fetch: Returns the rows of a query.
 
     Raises:
-        FormatError: when a signature is damaged, or with code ``"work"`` as by
+        FormatError: when a signature is damaged, or with code ``"ways"`` as by
             `Matcher.differences`.
 
     """

@@ -107,7 +107,7 @@ class Matcher:
                 bytecode or the calling convention.
 
         Raises:
-            FormatError: with code ``"work"`` where the variables that occur again can be bound in
+            FormatError: with code ``"ways"`` where the variables that occur again can be bound in
                 so many ways that this would take long.
 
         """
@@ -248,7 +248,7 @@ class Matcher:
         self._left -= ways - 1
         if self._left < 0:
             problem = FormatError(
-                "work",
+                "ways",
                 0,
                 reason="a signature binds the variables of the pattern in too many ways",
                 expected=f"at most {_MOST:,}",
