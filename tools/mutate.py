@@ -4,8 +4,8 @@ A comparison is flipped, a check or a release of memory is dropped, or a referen
 in a seeded sample of lines of C and Python. The fitting tests run on each mutant, in a copy of
 HEAD: those of its noun, and then each folder of tests of its room, and the other tests that import
 it or run its verb, once with all the changes that are left. Those that fail there are run again
-with each change alone, until every failure has its change. A mutant that all tests pass which pass
-without it has survived: a test is missing there, or the change means nothing, which
+with half of the changes, until every failure has its change. A mutant that all tests pass, of those
+that pass without it, has survived: a test is missing there, or the change means nothing, which
 ``tests/project/equivalent.toml`` says of those that were read. Survivors are printed with their
 lines; the status is 1 if more than a tenth of the others survives.
 
@@ -461,8 +461,8 @@ def found_together(
 ) -> Iterator[tuple[Mutant, str]]:
     """Make all these changes at once and run a command; yield each that fails it alone, and where.
 
-    A group that passes has passed. What fails is run again with each change alone, until all of it
-    has failed so, and the command then with those that remain.
+    A group that passes has passed. What fails is run again with each half of the group, and so on,
+    until all of it has failed with one change alone, and the command then with those that remain.
     """
 
     def fails(command: list[str], group: list[Mutant]) -> list[str] | None:
@@ -470,19 +470,22 @@ def found_together(
             run(BUILD, folder)
             return finds(command, folder, baseline)
 
+    def alone(names: list[str], group: list[Mutant]) -> Iterator[tuple[Mutant, list[str]]]:
+        middle = len(group) // 2
+        for half in (group[:middle], group[middle:]):
+            failing = fails(of_names(command, names), half)
+            if failing and len(half) > 1:
+                yield from alone(failing, half)
+            elif failing:
+                yield half[0], failing
+
     group, others = apart(group)
     while (names := fails(command, group)) is not None:
         if len(group) == 1:
             yield group[0], " ".join(names[:3] or command[-1:])
             break
-        found: dict[Mutant, list[str]] = {}
-        left = names
-        for mutant in group:
-            alone = fails(of_names(command, left), [mutant]) if left else None
-            if alone is not None:
-                found[mutant] = alone
-                left = [name for name in left if name not in alone]
-        yield from ((mutant, " ".join(alone[:3])) for mutant, alone in found.items())
+        found = dict(alone(names, group)) if names else {}
+        yield from ((mutant, " ".join(tests[:3])) for mutant, tests in found.items())
         group = [mutant for mutant in group if mutant not in found]
         if not found:
             middle = len(group) // 2
