@@ -355,6 +355,36 @@ def test_the_same_function():
     assert Function(len) != callback
 
 
+@pytest.mark.parametrize("count", range(7))
+def test_callables_of_every_kind_get_their_arguments(count):
+    """Few arguments are passed without a tuple, and more in one."""
+    got = []
+
+    class Kinds:
+        def __init__(self, *values):
+            got.append(values)
+
+        def method(self, *values):
+            got.append(values)
+
+        __call__ = method
+
+    def function(*values):
+        got.append(values)
+
+    made = Kinds()
+    values = [object() for _ in range(count)]
+    before = [sys.getrefcount(value) for value in values]
+    kinds = [function, made.method, made, partial(function), partial(made.method), Kinds]
+    for kind in kinds:
+        Function(kind)(*values)
+    assert got == [(), *[tuple(values)] * len(kinds)]
+    got.clear()
+    assert [sys.getrefcount(value) for value in values] == before
+    with pytest.raises(TypeError, match="missing"):
+        Function(lambda a, b, c, d, e, f, g: None)(*values)
+
+
 @pytest.mark.parametrize("value", [0, 1 << 64, "1", None, 1.0])
 def test_no_address(value):
     with pytest.raises(CallError, match=r"^Function.from_address: address: expected the address"):

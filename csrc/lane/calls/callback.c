@@ -14,6 +14,7 @@
 #include "lane/runtime/both_tables.h"
 #include "lane/runtime/call_error.h"
 #include "lane/runtime/error_slot.h"
+#include "lane/runtime/loader.h"
 #include "lane/runtime/shutdown.h"
 #include "lane/runtime/text.h"
 
@@ -46,43 +47,56 @@ static void end_argument(const fnabi_any* arg, PyObject* value) {
   if (arg->type_index == FNABI_INDEX_DLTENSOR) lane_tensor_expire(value);
 }
 
-static PyObject* call_python(PyObject* callable, const fnabi_any* args,
-                             int32_t n) {
-  enum { DIRECT = 4 };
-  PyObject* a[DIRECT] = {NULL};
+/* PyObject_Vectorcall, which is in the stable ABI from Python 3.12 on and is
+ * found by name in earlier ones; NULL where it is not. */
+static PyObject* (*vectorcall)(PyObject* callable, PyObject* const* args,
+                               size_t count, PyObject* names);
+
+enum { FEW = 4 }; /* arguments that are passed without a tuple */
+
+/* The callable runs in no dialect; its arguments and its answer are of `own`. */
+static PyObject* call_with_few(PyObject* callable, const fnabi_any* args,
+                               int32_t n, const lane_dialect* own) {
+  const size_t first_is_free = (size_t)1 << (8 * sizeof(size_t) - 1);
+  PyObject* values[1 + FEW]; /* the first is for the callee's use */
   PyObject* answer = NULL;
-  if (n > DIRECT) {
-    PyObject* tuple = PyTuple_New(n);
-    if (tuple == NULL) return NULL;
-    for (int32_t i = 0; i < n; i++) {
-      PyObject* value = from_argument(args + i);
-      if (value == NULL || PyTuple_SetItem(tuple, i, value) < 0) {
-        Py_DECREF(tuple);
-        return NULL;
-      }
+  int32_t made = 0;
+  bool has_view = false;
+  for (; made < n; made++) {
+    has_view |= args[made].type_index == FNABI_INDEX_DLTENSOR;
+    PyObject* value = from_argument(args + made);
+    if (value == NULL) break;
+    values[1 + made] = value;
+  }
+  if (made == n) {
+    lane_current_dialect = NULL;
+    answer = vectorcall(callable, values + 1, (size_t)n | first_is_free, NULL);
+    lane_current_dialect = own;
+  }
+  for (int32_t i = 0; i < made; i++) {
+    if (has_view) end_argument(args + i, values[1 + i]);
+    Py_DECREF(values[1 + i]);
+  }
+  return answer;
+}
+
+static PyObject* call_with_tuple(PyObject* callable, const fnabi_any* args,
+                                 int32_t n, const lane_dialect* own) {
+  PyObject* tuple = PyTuple_New(n);
+  if (tuple == NULL) return NULL;
+  for (int32_t i = 0; i < n; i++) {
+    PyObject* value = from_argument(args + i);
+    if (value == NULL || PyTuple_SetItem(tuple, i, value) < 0) {
+      Py_DECREF(tuple);
+      return NULL;
     }
-    const lane_dialect* dialect = lane_current_dialect;
-    lane_current_dialect = NULL;
-    answer = PyObject_CallObject(callable, tuple);
-    lane_current_dialect = dialect;
-    for (int32_t i = 0; i < n; i++)
-      end_argument(args + i, PyTuple_GetItem(tuple, i));
-    Py_DECREF(tuple);
-    return answer;
   }
-  int32_t i = 0;
-  while (i < n && (a[i] = from_argument(args + i)) != NULL) i++;
-  if (i == n) { /* the first NULL ends the list */
-    const lane_dialect* dialect = lane_current_dialect;
-    lane_current_dialect = NULL;
-    answer =
-        PyObject_CallFunctionObjArgs(callable, a[0], a[1], a[2], a[3], NULL);
-    lane_current_dialect = dialect;
-  }
-  while (i-- > 0) {
-    end_argument(args + i, a[i]);
-    Py_DECREF(a[i]);
-  }
+  lane_current_dialect = NULL;
+  PyObject* answer = PyObject_CallObject(callable, tuple);
+  lane_current_dialect = own;
+  for (int32_t i = 0; i < n; i++)
+    end_argument(args + i, PyTuple_GetItem(tuple, i));
+  Py_DECREF(tuple);
   return answer;
 }
 
@@ -134,12 +148,14 @@ static int run_callback(void* handle, const fnabi_any* args, int32_t n,
   const lane_dialect* outer = lane_current_dialect;
   lane_current_dialect = self->dialect;
   if (framed && Py_EnterRecursiveCall(" in a callback") == 0) {
-    lane_error_callback_begin();
-    PyObject* answer = call_python(callable, args, n);
+    lane_error_callbacks++;
+    PyObject* answer =
+        (n <= FEW && vectorcall != NULL ? call_with_few : call_with_tuple)(
+            callable, args, n, self->dialect);
     if (answer != NULL) status = lane_own(answer, result);
     if (status == 0 && lane_both_tables) status = check_table(result);
     Py_XDECREF(answer);
-    lane_error_callback_end();
+    lane_error_callbacks--;
     Py_LeaveRecursiveCall();
   }
   if (!framed && !PyErr_Occurred())
@@ -204,5 +220,7 @@ static PyMethodDef callback_methods[] = {
     {0}};
 
 int lane_callback_init(PyObject* module) {
+  void* symbol = lane_loader_symbol(NULL, "PyObject_Vectorcall");
+  memcpy(&vectorcall, &symbol, sizeof symbol);
   return PyModule_AddFunctions(module, callback_methods);
 }

@@ -72,10 +72,7 @@ static int own_count; /* of all threads; if 0, `own` is not read */
  * emptied through us since. */
 static FNABI_FAST_THREAD bool put_there;
 
-static FNABI_THREAD int callbacks; /* that run, nested */
-
-void lane_error_callback_begin(void) { callbacks++; }
-void lane_error_callback_end(void) { callbacks--; }
+FNABI_FAST_THREAD int lane_error_callbacks;
 
 void lane_error_slot_use(void* set_raised, void* take_raised) {
   void (*set)(void*);
@@ -191,7 +188,7 @@ fnabi_error_object* lane_error_begin(void) {
   fnabi_error_object* left = error;
   if (libraries_have_slots || fnabi_atomic_load(&own_count, RELAXED) != 0)
     left = take_others(error);
-  if (left == NULL || callbacks > 0) return left;
+  if (left == NULL || lane_error_callbacks > 0) return left;
   fnabi_object_release(left);
   return NULL;
 }

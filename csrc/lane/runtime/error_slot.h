@@ -30,10 +30,9 @@ void lane_error_put(fnabi_error_object* error);
  * skipped. */
 fnabi_error_object* lane_error_of_text(const char* kind,
                                        const char* const* parts, int32_t count);
-/* Around the Python code of a callback, inside of which an error that waits is
- * the reason why the calling function fails. */
-void lane_error_callback_begin(void);
-void lane_error_callback_end(void);
+/* The callbacks that run Python code on this thread, nested. Inside of one, an
+ * error that waits is the reason why the calling function fails. */
+extern FNABI_FAST_THREAD int lane_error_callbacks;
 /* Adds the error slot of a library, which fnabi/callee.h describes. Returns
  * false when there is no memory. */
 bool lane_error_slot_add(void* address);
