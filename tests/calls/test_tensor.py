@@ -83,6 +83,16 @@ def same_memory(tensor, given):
 # ------------------------------------------------------------------------------------ in
 
 
+def test_dtype_objects_live_as_long_as_they_are_known(first):
+    """More than are known at a time, so that the earlier ones are let go."""
+    dtypes = [np.dtype("float32", metadata={"number": number}) for number in range(2000)]
+    counts = [sys.getrefcount(dtype) for dtype in dtypes]
+    for dtype in dtypes:
+        assert first(np.zeros(1, dtype)).size == 1
+    later = [sys.getrefcount(dtype) for dtype in dtypes]
+    assert all(now >= then for now, then in zip(later, counts, strict=True))
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_dtypes_of_arrays(dtype, first):
     given = np.arange(12).astype(dtype).reshape(3, 4)

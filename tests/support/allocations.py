@@ -465,6 +465,15 @@ def _fails(value: Any) -> Any:
     raise ValueError(f"not {value}")
 
 
+def _first(value: Any) -> float:
+    """Return the first element of a tensor that is lent for the time of a call."""
+    return float(value.numpy()[0]) + float(np.from_dlpack(value)[0])
+
+
+def _unfit(value: Any) -> Any:
+    return [value, _UNFIT]
+
+
 _CALLS: dict[str, tuple[object, ...]] = {
     "add": (2, 3),
     "add wrong": (2, "x"),
@@ -477,6 +486,7 @@ _CALLS: dict[str, tuple[object, ...]] = {
     "add index": (np.int64(3), np.uint8(2)),
     "negate": (True,),
     "repeat": (_LONG, 3),
+    "repeat unfit": (_LONG, _UNFIT),
     "repeat surrogates": ("\udcff" + _LONG, 3),
     "reverse": (b"bytes that are too long to be part of a value",),
     "next_pointer": (ctypes.c_void_p(7),),
@@ -504,6 +514,8 @@ _CALLS: dict[str, tuple[object, ...]] = {
     "apply": (_twice, 21),
     "apply text": (_twice, _LONG),
     "apply fails": (_fails, _LONG),
+    "apply tensor": (_first, _VECTOR),
+    "apply unfit": (_unfit, _LONG),
     "make_counter": (3,),
     "fail ValueError": ("ValueError", _LONG),
     "fail KeyError": ("KeyError", _LONG),
@@ -880,6 +892,106 @@ for _make in (fnabi.Any, fnabi.AnyArray, fnabi.Array, fnabi.List, fnabi.Map, fna
     for _what, _last in {"unfit": _UNFIT, "deep": _DEEP}.items():
         _values = {_LONG: [_LONG], _LONG * 2: _last} if _pair else [_LONG, [_LONG], _last]
         OPERATIONS[f"{_make.__name__} {_what}"] = partial(_refused, _make, _values)
+
+
+_VALUES: list[Any] = [_LONG, 2, [_LONG, b"bytes that need an object"], None, _LONG]
+_PAIRS: dict[Any, Any] = {_LONG: [_LONG], 3: b"bytes that need an object", _LONG * 2: {"a": _LONG}}
+
+
+def _set(made: Any, key: Any, value: Any) -> None:
+    made[key] = value
+
+
+def _delete(made: Any, key: Any) -> None:
+    del made[key]
+
+
+_OF_ANY: dict[str, Callable[[Any], object]] = {
+    "hash": hash,
+    "walk": lambda made: [*map(str, made)],
+    "repr": repr,
+    "copy deep": lambda made: repr(copy.deepcopy(made)),
+    "copy": lambda made: repr(copy.copy(made)),
+    "contains": lambda made: (_LONG in made, "other" in made),
+    "contains unfit": lambda made: _UNFIT in made,
+}
+_OF_SEQUENCES: dict[str, Callable[[Any], object]] = {
+    "add": lambda made: (len(made + _VALUES), len(_VALUES + made)),
+    "add unfit": lambda made: made.__add__([_UNFIT]),
+    "equal": lambda made: (made == type(made)(_VALUES), made == _VALUES, made != [1]),
+    "index": lambda made: (made.index(_LONG), made.count(_LONG)),
+    "index missing": lambda made: made.index("other"),
+    "get missing": lambda made: made[10],
+    "get wrong": lambda made: made["x"],
+    "slices": lambda made: (repr(made[::2]), repr(made[1:2])),
+}
+_OF_MAPS: dict[str, Callable[[Any], object]] = {
+    "items": lambda made: ([*map(str, made.values())], [*map(str, made.items())]),
+    "todict": lambda made: str(made.todict()),
+    "equal": lambda made: (made == type(made)(_PAIRS), made == _PAIRS, made != {1: 2}),
+    "equal unfit": lambda made: made == {1: 2, 3: 4, 5: _UNFIT},
+    "get": lambda made: (str(made.get(_LONG)), made.get("other", _LONG)),
+    "get unfit": lambda made: made.get(_UNFIT),
+    "get missing": lambda made: made["other"],
+}
+_OF_LISTS: dict[str, Callable[[Any], object]] = {
+    "append unfit": lambda made: made.append(_UNFIT),
+    "insert unfit": lambda made: made.insert(1, _UNFIT),
+    "extend unfit": lambda made: made.extend([_LONG, _UNFIT]),
+    "set": lambda made: _set(made, 0, [_LONG]),
+    "set unfit": lambda made: _set(made, 0, _UNFIT),
+    "set missing": lambda made: _set(made, 10, [_LONG]),
+    "set slice": lambda made: _set(made, slice(1, 3), [_LONG, [_LONG]]),
+    "set slice unfit": lambda made: _set(made, slice(1, 3), [_LONG, _UNFIT]),
+    "delete missing": lambda made: _delete(made, 10),
+    "delete slice": lambda made: _delete(made, slice(None, None, 2)),
+    "pop": lambda made: (str(made.pop()), str(made.pop(0))),
+    "pop missing": lambda made: made.pop(10),
+    "remove": lambda made: made.remove(_LONG),
+    "remove missing": lambda made: made.remove("other"),
+    "reverse": lambda made: made.reverse(),
+    "clear": lambda made: made.clear(),
+    "copy of itself": lambda made: repr(made.copy()),
+}
+_OF_DICTS: dict[str, Callable[[Any], object]] = {
+    "set": lambda made: _set(made, _LONG, [_LONG]),
+    "set new": lambda made: _set(made, _LONG * 3, [_LONG]),
+    "set unfit": lambda made: _set(made, _LONG * 3, _UNFIT),
+    "set to unfit": lambda made: _set(made, _UNFIT, [_LONG]),
+    "delete": lambda made: _delete(made, _LONG),
+    "delete missing": lambda made: _delete(made, "other"),
+    "delete unfit": lambda made: _delete(made, _UNFIT),
+    "pop": lambda made: (str(made.pop(_LONG)), made.pop(_LONG, _LONG)),
+    "pop missing": lambda made: made.pop("other"),
+    "pop items": lambda made: [str(made.popitem()) for _ in range(4)],
+    "set default": lambda made: (str(made.setdefault(_LONG, 1)), str(made.setdefault(7, [_LONG]))),
+    "update": lambda made: made.update({_LONG: [_LONG], 8: [_LONG]}),
+    "update unfit": lambda made: made.update({_LONG: [_LONG], 8: _UNFIT}),
+    "update from pairs": lambda made: made.update([(_LONG, [_LONG]), (8, b"b")]),
+    "update from a map": lambda made: made.update(fnabi.Map(_PAIRS)),
+    "clear": lambda made: made.clear(),
+    "copy of itself": lambda made: repr(made.copy()),
+}
+
+
+def _with_new(make: Callable[[Any], Any], values: Any, use: Callable[[Any], object]) -> Work:
+    """Return an operation that makes a container, uses it, and shows what is left."""
+
+    def work() -> object:
+        made = make(values)
+        return use(made), repr(made)
+
+    return work
+
+
+for _make, _given, _uses in (
+    (fnabi.Array, _VALUES, _OF_ANY | _OF_SEQUENCES),
+    (fnabi.List, _VALUES, _OF_ANY | _OF_SEQUENCES | _OF_LISTS),
+    (fnabi.Map, _PAIRS, _OF_ANY | _OF_MAPS),
+    (fnabi.Dict, _PAIRS, _OF_ANY | _OF_MAPS | _OF_DICTS),
+):
+    for _what, _use in _uses.items():
+        OPERATIONS[f"{_make.__name__} {_what}"] = partial(_with_new, _make, _given, _use)
 
 
 @operation
