@@ -671,6 +671,13 @@ def row_map_numpy() -> Work:
 
 
 @operation
+def row_map_texts() -> Work:
+    """One text for all rows, and a text for each."""
+    repeat, texts = _functions().repeat, fnabi.AnyArray([_LONG, _LONG * 2])
+    return lambda: (repeat.map(_LONG, [1, 2]).tolist(), repeat.map(texts, [1, 2]).tolist())
+
+
+@operation
 def row_map_fails() -> Work:
     add = _functions().add
     return lambda: add.map([1, 2, "x"], [4, 5, 6])
@@ -984,14 +991,14 @@ def _with_new(make: Callable[[Any], Any], values: Any, use: Callable[[Any], obje
     return work
 
 
-for _make, _given, _uses in (
+for _make, _contents, _uses in (
     (fnabi.Array, _VALUES, _OF_ANY | _OF_SEQUENCES),
     (fnabi.List, _VALUES, _OF_ANY | _OF_SEQUENCES | _OF_LISTS),
     (fnabi.Map, _PAIRS, _OF_ANY | _OF_MAPS),
     (fnabi.Dict, _PAIRS, _OF_ANY | _OF_MAPS | _OF_DICTS),
 ):
     for _what, _use in _uses.items():
-        OPERATIONS[f"{_make.__name__} {_what}"] = partial(_with_new, _make, _given, _use)
+        OPERATIONS[f"{_make.__name__} {_what}"] = partial(_with_new, _make, _contents, _use)
 
 
 @operation
