@@ -14,12 +14,14 @@
 /* --------------------------------------------------------------------- memo */
 
 #define SLOTS 256
+#define SLOTS_LEAST 32
 #define WAYS 4         /* slots that an object may be in */
 #define SHARED_SIZE 64 /* bytes; longer messages are not shared */
 
 /* Objects, borrowed, by their messages. When all its slots are taken a new
  * object replaces an old one, so the cost does not grow with the number. */
 typedef struct memo {
+  size_t last_slot; /* a power of two, less 1 */
   struct {
     uint64_t key; /* 0: an empty slot */
     const uint8_t* message;
@@ -45,15 +47,25 @@ static uint64_t key_of(const uint8_t* message, size_t size) {
   return h >> 8 << 8 | size;
 }
 
-static size_t slot_of(uint64_t key, size_t way) {
-  return (size_t)(key >> 56) % SLOTS ^ way; /* the upper bits are mixed best */
+static size_t slot_of(const memo* m, uint64_t key, size_t way) {
+  size_t mixed = (size_t)(key >> 56); /* the upper bits are mixed best */
+  return (mixed & m->last_slot) ^ way;
+}
+
+/* Empties a memo for what a module of `size` bytes has. A small one needs few
+ * slots: to clear all took 4 % of the time of reading its attributes. */
+static void memo_begin(memo* m, size_t size) {
+  size_t slots = SLOTS_LEAST;
+  while (slots < SLOTS && slots * 64 < size) slots *= 2;
+  m->last_slot = slots - 1;
+  memset(m->slots, 0, slots * sizeof *m->slots);
 }
 
 /* Borrowed, or NULL. */
 static PyObject* memo_find(const memo* m, uint64_t key,
                            const uint8_t* message) {
   for (size_t way = 0; way < WAYS; way++) {
-    size_t slot = slot_of(key, way);
+    size_t slot = slot_of(m, key, way);
     if (m->slots[slot].key == key &&
         memcmp(m->slots[slot].message, message, key & 255) == 0)
       return m->slots[slot].object;
@@ -64,8 +76,8 @@ static PyObject* memo_find(const memo* m, uint64_t key,
 static void memo_add(memo* m, uint64_t key, const uint8_t* message,
                      PyObject* object) {
   size_t way = 0;
-  while (way < WAYS && m->slots[slot_of(key, way)].key != 0) way++;
-  size_t slot = slot_of(key, way % WAYS);
+  while (way < WAYS && m->slots[slot_of(m, key, way)].key != 0) way++;
+  size_t slot = slot_of(m, key, way % WAYS);
   m->slots[slot].key = key;
   m->slots[slot].message = message;
   m->slots[slot].object = object;
@@ -750,7 +762,8 @@ static PyObject* decoder_exports(decoder* self, PyObject* const* args,
   if (size < 0) return NULL;
   size_t guess = (size_t)size < GUESS_MAX / 2 ? 2 * (size_t)size : GUESS_MAX;
   if (message_read(self, args[0], fnabi_vmfb_exports, guess, &m)) {
-    memo shared = {0};
+    memo shared;
+    memo_begin(&shared, (size_t)size);
     builder b = {self, m.bytes, &shared, NULL, NULL};
     value = build_exports(&b, &of);
   }
@@ -778,7 +791,8 @@ static PyObject* decoder_signatures(decoder* self, PyObject* const* args,
   if (size < 0) return NULL;
   size_t guess = (size_t)size < GUESS_MAX ? (size_t)size : GUESS_MAX;
   if (message_read(self, args[0], read_signatures, guess, &m)) {
-    memo shared = {0};
+    memo shared;
+    memo_begin(&shared, (size_t)size);
     builder b = {self, m.bytes, &shared, NULL, &of};
     value = build_tuple(&b, build_function_signature);
   }
@@ -828,7 +842,7 @@ static PyObject* decoder_types(decoder* self, PyObject* const* args,
   if (message_read(self, args[0], fnabi_bytecode_signatures, guess, &m)) {
     memo shared;
     bool many = (size_t)size >= MANY;
-    if (many) memset(&shared, 0, sizeof shared);
+    if (many) memo_begin(&shared, (size_t)size);
     builder b = {self, m.bytes, many ? &shared : NULL, &classes, NULL};
     value = build_types(&b);
   }
@@ -937,6 +951,7 @@ static PyObject* decoder_new(PyTypeObject* type, PyObject* args,
   decoder* self = (decoder*)PyType_GenericAlloc(type, 0);
   if (self == NULL) return NULL;
   self->refuse = Py_NewRef(callable);
+  self->known.last_slot = SLOTS - 1;
   self->owned = PyList_New(0);
   bool whole = self->owned != NULL;
   for (Py_ssize_t i = 0; i < CLASSES && whole; i++)
