@@ -12,7 +12,8 @@ lines; the status is 1 if more than a tenth of the others survives.
 ``--seed`` is the commit's hash unless it is given, ``--count`` the number of mutants, ``--room``
 chooses places by the beginning of their path, such as ``csrc/vmfb``. ``--jobs`` mutants are tried
 at once. ``--results`` keeps each verdict in a file of lines of JSON, "open" until the folders are
-run; what it has already of this commit is not tried again, so a run that was ended goes on.
+run, with each folder that passed; what it has already of this commit is not tried again, so a run
+that was ended goes on.
 ``--again`` tries its survivors again: the first run is fastest where the large libraries that tests
 compare with are not installed.
 """
@@ -528,11 +529,15 @@ def tried(
 ) -> Iterator[tuple[Mutant, str]]:
     """Try the mutants that the file of results lacks, and yield each with its verdict."""
     known: dict[tuple[str, int, int, str], str] = {}
+    passed: set[tuple[tuple[str, int, int, str], str]] = set()
     if results is not None and results.exists():
         for line in results.read_text().splitlines():
             entry = json.loads(line)
             if entry["head"] == head:
-                known[entry["path"], entry["start"], entry["end"], entry["kind"]] = entry["verdict"]
+                of = entry["path"], entry["start"], entry["end"], entry["kind"]
+                known[of] = entry["verdict"]
+                if entry["verdict"] == "open":
+                    passed.add((of, entry["by"]))
     verdicts = {mutant: known.get(place(mutant)) for mutant in chosen}
     left = [
         each for each, found in verdicts.items() if not found or (again and found == "survived")
@@ -583,17 +588,29 @@ def tried(
 
         found: set[Mutant] = set()
 
-        def job_together(command: list[str]) -> list[tuple[Mutant, str]]:
-            group = [each for each in stay if command in around(each.path) and each not in found]
+        def job_together(command: list[str]) -> tuple[str, list[Mutant], list[tuple[Mutant, str]]]:
+            tests = " ".join(command)
+            group = [
+                each
+                for each in stay
+                if command in around(each.path)
+                and each not in found
+                and (place(each), tests) not in passed
+            ]
             with copy() as folder:
-                return [*found_together(command, group, folder, baseline)] if group else []
+                found_by = found_together(command, group, folder, baseline) if group else ()
+                return tests, group, [*found_by]
 
         fit = {tuple(command): command for each in stay for command in around(each.path)}
         for several in as_completed([pool.submit(job_together, each) for each in fit.values()]):
-            for mutant, by in several.result():
+            tests, group, found_by = several.result()
+            for mutant, by in found_by:
                 if mutant not in found:
                     found.add(mutant)
                     yield record(mutant, "found", by)
+            for mutant in group:
+                if mutant not in found:
+                    record(mutant, "open", tests)  # what it has passed
         yield from (record(each, "survived", "") for each in stay if each not in found)
 
 

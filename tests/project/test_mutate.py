@@ -208,9 +208,11 @@ def test_verdicts_are_kept_and_not_found_twice(
     assert (project / "python" / "pair.py").read_text() == code
     entries = [json.loads(line) for line in results.read_text().splitlines()]
     assert sorted(each["verdict"] for each in entries) == [
-        "found", "found", "open", "open", "survived",
+        "found", "found", "open", "open", "open", "survived",
     ]  # fmt: skip
     assert "tests/test_pair.py::test_even" in [each["by"] for each in entries]
+    passed = [each for each in entries if each["verdict"] == "open" and each["by"]]
+    assert [(each["text"], each["by"].split()[-1]) for each in passed] == [(" <= ", "tests")]
 
     doubted = "".join(json.dumps(each | {"verdict": "survived"}) + "\n" for each in entries)
     (project / "doubted.jsonl").write_text(doubted)
@@ -218,6 +220,11 @@ def test_verdicts_are_kept_and_not_found_twice(
 
     monkeypatch.setattr(mutate, "verdict_of", None)
     assert dict(mutate.tried(chosen, "head", results, 1)) == found
+    ended = "".join(json.dumps(each) + "\n" for each in entries if each["verdict"] != "survived")
+    (project / "ended.jsonl").write_text(ended)
+    with monkeypatch.context() as patched:
+        patched.setattr(mutate, "found_together", None)  # what has passed is not run again
+        assert dict(mutate.tried(chosen, "head", project / "ended.jsonl", 1)) == found
     assert [*mutate.table(found)][1].split() == ["Python", "check", "1", "0", "0", "0"]
 
 
