@@ -339,6 +339,28 @@ def test_no_release_is_derived_from_the_version_of_the_bytecode() -> None:
     assert not re.search(r"loads? in|loaded_by|IREE (releases?|\d+\.\d+)", same, re.I)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("1.0/model.vmfb", "2.0/model.vmfb", ["1.0/model.vmfb", "2.0/model.vmfb"]),
+        ("1.0/a/model.vmfb", "2.0/a/model.vmfb", ["1.0/a/model.vmfb", "2.0/a/model.vmfb"]),
+        ("1.0/model.vmfb", "2.0/other.vmfb", ["model.vmfb", "other.vmfb"]),
+        ("1.0/model.vmfb", "1.0/model.vmfb", None),
+    ],
+)
+def test_a_page_names_files_with_the_folders_that_tell_them_apart(
+    old: str, new: str, names: list[str] | None, tmp_path: Path
+) -> None:
+    files = [tmp_path / old, tmp_path / new]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(CLASSIFIER.read_bytes())
+    done = run("diff", "--html", *files)
+    assert (done.status, done.err) == (0, "")
+    title = " &#8594; ".join(names or map(str, files))
+    assert f"<title>{title} - fnabi</title>" in done.out
+
+
 def test_inspect_one_function_and_attributes() -> None:
     assert run("inspect", MODULES / "module_attrs.vmfb") == Run(
         0,

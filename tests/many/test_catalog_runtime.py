@@ -121,6 +121,9 @@ def test_verify_asks_a_catalog_without_its_files(folder: Path, kept: Path) -> No
     assert (done.status, done.err) == (before.status, "") == (1, "")
     assert done.out.replace(f"{folder}/", "") == before.out.replace(f"{folder}/", "")
     assert " ".join(done.out.split()).count(OLD) == 2
+    told = run("verify", "--runtime=3.13.0", "--progress=json", kept)
+    assert (told.status, told.out) == (done.status, done.out)
+    assert json.loads(told.err.splitlines()[-1])["bytes"] is None
     done = run("verify", "--runtime=3.9.0", "--json", kept)
     causes = [json.loads(line)["runtime"][0]["causes"] for line in done.out.splitlines()]
     assert sum(bool(each) and each[0]["text"].startswith(NEW) for each in causes) == 3

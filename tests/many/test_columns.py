@@ -24,6 +24,7 @@ import fnabi
 from fnabi import CallError, Columns, FormatError, cconv, declaration, iree_abi, raw, sip
 from fnabi._fnabi import lib
 from fnabi.many.columns import Abi, RowError
+from fnabi.many.columns import _part as columns_part
 from fnabi.many.columns import _split as columns_split
 from support import strategies, vectors
 from support.nodes import nodes_of
@@ -916,3 +917,9 @@ def test_a_capsule_that_nobody_takes() -> None:
         columns.__arrow_c_array__()
         columns.__arrow_c_stream__()
     assert columns[0] == raw.parse(RAW[0])
+
+
+def test_no_number_of_rows_is_a_lack_of_memory() -> None:
+    columns_part.check_rows(0)
+    with pytest.raises(MemoryError, match=r"out of memory, or more than 2\*\*31 nodes or dims"):
+        columns_part.check_rows(-1)
