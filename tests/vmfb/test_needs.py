@@ -13,7 +13,7 @@ import pytest
 
 from fnabi import FormatError, compat, needs, vmfb
 from fnabi.cli import main
-from fnabi.vmfb.needs import Parameter
+from fnabi.vmfb.needs import Parameter, _spirv
 from support.bytecode_template import MOVE, REF, Part, assemble, call, load
 from support.flatbuffer import Node, Numbers, String, Table, Vector, module
 from support.paths import DATA, TESTS
@@ -493,3 +493,31 @@ def test_functions_of_the_same_code_are_limited() -> None:
     with pytest.raises(FormatError) as caught:
         _ = opened.executables
     assert caught.value.code == "work"
+
+
+def spirv(*instructions: tuple[int, ...]) -> bytes:
+    """Return a module of SPIR-V: a header of five words, and instructions of opcode and words."""
+    words = [0x07230203, 0x10300, 0, 100, 0]
+    for opcode, *operands in instructions:
+        words += [(len(operands) + 1) << 16 | opcode, *operands]
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+SHADER, NAME = (17, 1), tuple(struct.unpack("<2I", b"main\0\0\0\0"))
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        (spirv(SHADER, (15, 5, 4, *NAME)), (("Shader",), ("main",))),
+        (spirv((15, 5, 4), SHADER), (("Shader",), ())),  # without a name
+        (spirv((54, 1, 2, 0, 3), SHADER), ((), ())),  # in a function
+        (spirv(SHADER) + bytes(64) + spirv((17, 9)), (("Shader", "Float16"), ())),
+        (spirv(SHADER) + bytes(4) + spirv(SHADER)[20:], (("Shader",), ())),  # no words
+    ],
+    ids=["entry", "nameless", "function", "two", "empty"],
+)
+def test_capabilities_and_entry_points_of_spirv(
+    code: bytes, found: tuple[tuple[str, ...], tuple[str, ...]]
+) -> None:
+    assert _spirv(memoryview(code)) == found

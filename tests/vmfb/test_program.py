@@ -93,6 +93,19 @@ def test_copies_and_fills() -> None:
     assert {8 * 16 * 4, 2 * 16 * 4, 4 * 16 * 4} <= set(sizes)
 
 
+def test_buffers_in_globals_have_the_numbers_of_these() -> None:
+    """The disassembly has the number of what is loaded."""
+    with vmfb.open(DATA / "bytecode_types" / "globals@3.13.0@vmvx.vmfb") as module:
+        programs = program.read(module)
+        code = bytecode.disassemble(module)
+    steps = [step for each in programs if each is not None for step in each.steps]
+    sources = {step.source.buffer for step in steps if isinstance(step, Copy)}
+    names = {name for name in sources if name is not None and name.startswith("global")}
+    assert names
+    for name in names:
+        assert f"global.load.ref refs[{name.removeprefix('global')}], !hal.buffer\n" in code
+
+
 def test_loops() -> None:
     loop = read("loop")
     inside = [block for block in loop.blocks if block.in_loop]
