@@ -754,6 +754,9 @@ def test_flatten() -> None:
     assert sip.flatten(NEST, VALUES) == ["a", "b", "c", "d"]
     assert sip.flatten(NEST, MappingProxyType(VALUES | {"list": ("a", "b")})) == [*"abcd"]
     assert sip.flatten(None, None) == []
+    assert sip.flatten(Dict(()), {}) == []
+    assert sip.unflatten(Dict(()), []) == {}
+    assert sip.unflatten(Sequence(()), []) == []
     assert sip.flatten(Leaf(0), VALUES) == [VALUES]
     assert sip.flatten(Leaf(0), None) == [None]
     array = np.zeros(3)

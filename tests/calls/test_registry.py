@@ -111,7 +111,10 @@ class TestRegistry:
             (lambda: fnabi.get_global_func(1), "get_global_func: name: expected str, got int"),
             (lambda: fnabi.remove_global_func(None), "expected str, got NoneType"),
             (lambda: fnabi.register_global_func(1), "expected str, got int"),
-            (lambda: fnabi.register_global_func("tests.x", 1), "expected a callable, got int"),
+            (
+                lambda: fnabi.register_global_func("tests.x", 1),
+                "^register_global_func: func: expected a callable, got int",
+            ),
         ],
     )
     def test_bad_calls(self, call, text):

@@ -285,6 +285,23 @@ def test_errors_are_of_the_original_types(expression):
 
 
 @pytest.mark.parametrize(
+    "expression",
+    [
+        "t.structural_map([1], 5)",
+        "t.structural_walk([1], 'text')",
+        "t.structural_visit([1], b'bytes')",
+        "t.structural_map([1], [(int,)])",
+    ],
+)
+def test_errors_about_callbacks_have_the_original_texts(expression):
+    with pytest.raises(TypeError) as expected:
+        evaluated(theirs, expression)
+    with pytest.raises(TypeError) as found:
+        evaluated(ours, expression)
+    assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "convert",

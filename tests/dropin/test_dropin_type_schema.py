@@ -170,6 +170,9 @@ def test_what_is_no_type() -> None:
     for hint in (complex, object(), list[complex]):
         with pytest.raises(TypeError, match="Cannot convert"):
             schema.from_annotation(hint)
+    unregistered = type("Unregistered", (ours.Object,), {})
+    with pytest.raises(TypeError, match="Unregistered is not registered: no type has this class"):
+        schema.from_annotation(unregistered)
     with pytest.raises(TypeError, match="unknown TypeSchema origin"):
         schema("nothing").check_value(1)
     with pytest.raises(TypeError, match="expected schema dict"):
