@@ -43,7 +43,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 ROOT = Path(__file__).parents[1]
 EQUIVALENT = ROOT / "tests" / "project" / "equivalent.toml"
@@ -408,7 +408,11 @@ def equivalent() -> dict[tuple[str, str, str], str]:
     return {(each["path"], each["kind"], each["line"]): each["reason"] for each in listed}
 
 
-def place(mutant: Mutant) -> tuple[str, int, int, str]:
+Place: TypeAlias = tuple[str, int, int, str]
+"""The path, the start, the end and the kind of a mutant."""
+
+
+def place(mutant: Mutant) -> Place:
     """Return what a mutant is known by in a file of results."""
     return mutant.path, mutant.start, mutant.end, mutant.kind
 
@@ -528,8 +532,8 @@ def tried(
     chosen: list[Mutant], head: str, results: Path | None, jobs: int, again: bool = False
 ) -> Iterator[tuple[Mutant, str]]:
     """Try the mutants that the file of results lacks, and yield each with its verdict."""
-    known: dict[tuple[str, int, int, str], str] = {}
-    passed: set[tuple[tuple[str, int, int, str], str]] = set()
+    known: dict[Place, str] = {}
+    passed: set[tuple[Place, str]] = set()
     if results is not None and results.exists():
         for line in results.read_text().splitlines():
             entry = json.loads(line)

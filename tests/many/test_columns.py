@@ -919,7 +919,7 @@ def test_a_capsule_that_nobody_takes() -> None:
     assert columns[0] == raw.parse(RAW[0])
 
 
-def test_no_number_of_rows_is_a_lack_of_memory() -> None:
+def test_a_negative_number_of_rows_is_a_lack_of_memory() -> None:
     columns_part.check_rows(0)
     with pytest.raises(MemoryError, match=r"out of memory, or more than 2\*\*31 nodes or dims"):
         columns_part.check_rows(-1)

@@ -514,8 +514,9 @@ SHADER, NAME = (17, 1), tuple(struct.unpack("<2I", b"main\0\0\0\0"))
         (spirv((54, 1, 2, 0, 3), SHADER), ((), ())),  # in a function
         (spirv(SHADER) + bytes(64) + spirv((17, 9)), (("Shader", "Float16"), ())),
         (spirv(SHADER) + bytes(4) + spirv(SHADER)[20:], (("Shader",), ())),  # no words
+        (spirv(SHADER, (17, 9))[:-1], (("Shader",), ())),
     ],
-    ids=["entry", "nameless", "function", "two", "empty"],
+    ids=["entry", "nameless", "function", "two", "empty", "cut"],
 )
 def test_capabilities_and_entry_points_of_spirv(
     code: bytes, found: tuple[tuple[str, ...], tuple[str, ...]]

@@ -498,7 +498,7 @@ def _spirv(data: memoryview) -> tuple[tuple[str, ...], tuple[str, ...]]:
         while place + 4 <= len(code):
             word = int.from_bytes(code[place : place + 4], "little")
             size, opcode = 4 * (word >> 16), word & 0xFFFF
-            if size == 0 or opcode == _FUNCTION:
+            if size == 0 or opcode == _FUNCTION or place + size > len(code):
                 break
             if opcode == _CAPABILITY and size == 8:
                 number = int.from_bytes(code[place + 4 : place + 8], "little")

@@ -303,6 +303,17 @@ static void test_line_ends(void) {
   fnabi_columns_free(columns);
 }
 
+/* More rows than their bytes could have values. */
+static void test_short_texts(void) {
+  char lines[4096];
+  for (int32_t abi = 0; abi < FNABI_ABI_COUNT; abi++) {
+    memset(lines, '\n', sizeof lines);
+    check_lines(abi, lines, sizeof lines);
+    for (size_t i = 0; i < sizeof lines; i += 2) lines[i] = 'x';
+    check_lines(abi, lines, sizeof lines);
+  }
+}
+
 /* Names with the same first 8 bytes, and names that differ only in NULs. */
 static void test_names(void) {
   check_lines(FNABI_ABI_SIP, TEXT("I18!D14!K2!\0_0K3!\0\0_1R1!\n"
@@ -580,6 +591,7 @@ int main(int count, char** arguments) {
   test_decoders();
   test_negative_lengths();
   test_line_ends();
+  test_short_texts();
   test_names();
   static const char* const texts[FNABI_ABI_COUNT] = {
       [FNABI_ABI_RAW] = "I14!B10!t3d-1d200R4!S1!",
