@@ -26,7 +26,7 @@ import pytest
 import fnabi
 from fnabi import CallError, Function, LibraryError
 from support.callee import SOURCES, callee_library, exported, interop_library
-from support.sanitizers import SANITIZE, check_grown, resident
+from support.sanitizers import SANITIZE, check_grown, check_nothing_kept, resident
 
 LONG = "a string longer than seven bytes"
 CASES = json.loads((SOURCES / "cases.json").read_text())["cases"]
@@ -536,8 +536,13 @@ def test_a_result_left_untouched():
 
 
 def test_a_function_without_code():
-    with pytest.raises(CallError, match="result: the function object has no code to call"):
-        odd("empty_function")()
+    empty_function = odd("empty_function")
+
+    def refuse():
+        with pytest.raises(CallError, match="result: the function object has no code to call"):
+            empty_function()
+
+    check_nothing_kept(refuse, CallError)
 
 
 def test_a_failure_that_wrote_a_result():

@@ -376,6 +376,26 @@ print(strong_count(default).value - before)
     assert told == "1\n"
 
 
+def test_an_attribute_that_is_refused_is_let_go() -> None:
+    told = run_apart(
+        ABSENT
+        + """
+from fnabi import Array
+from fnabi._base import lane
+from support.leaks import strong_count
+value = Array([1])
+index = lane.define_type("typed.Attribute", 64)
+count = strong_count(value)
+for _ in range(3):
+    before = count.value
+    try: lane.define_attribute(index, "typed", value)
+    except RuntimeError: print("refused")
+    print(count.value - before)
+"""
+    )
+    assert told.split() == ["1", "refused", "0", "refused", "0"]
+
+
 def test_libraries_of_both_tables() -> None:
     """The original is loaded later: the same library is bound to it from a copy."""
     told = run_apart(

@@ -7,6 +7,7 @@ import gc
 import inspect
 import pickle
 import sys
+import weakref
 
 import pytest
 
@@ -200,6 +201,20 @@ def test_classes_that_expect_another_layout(Point):
             lane.as_class(point, fnabi.Array)
 
     check_nothing_kept(refuse, fnabi.Array, fnabi.Array.__name__)
+
+
+def test_a_dialect_keeps_the_last_class(Point):
+    dialect = lane.Dialect()
+
+    def set_class():
+        made = type("Other", (Point,), {"__slots__": ()})
+        lane.set_class(Point.type_index, made, dialect)
+        return weakref.ref(made)
+
+    first, second = set_class(), set_class()
+    gc.collect()
+    assert first() is None
+    assert second() is not None
 
 
 def test_equality_and_hash(Point, Point3, Auto):

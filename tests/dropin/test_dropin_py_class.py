@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import fnabi
 from support.apart import run_apart
+from support.leaks import strong_count
 from support.sanitizers import check_grown, examples, resident
 
 theirs = pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
@@ -292,6 +293,23 @@ def test_methods_for_libraries(t: Any) -> None:
         assert made[Methods(1)] == "a"
         assert made[Methods(2)] == "b"
         assert Methods(3) not in made
+
+
+def test_a_search_for_a_key_keeps_nothing() -> None:
+    @ours.dataclasses.py_class(key("Sought"))
+    class Sought(ours.Object):
+        x: int
+
+        def __any_hash__(self) -> int:
+            return self.x
+
+    missing = strong_count(ours.get_global_func("ffi.GetInvalidObject")())
+    for make in (ours.Map, ours.Dict):
+        made = make({Sought(1): 1})
+        assert Sought(2) not in made  # the first search asks for it, and keeps it
+        before = missing.value
+        assert [Sought(number) in made for number in range(3)] == [False] * 3
+        assert missing.value == before
 
 
 def test_errors_of_a_comparison_reach_the_caller() -> None:

@@ -1057,6 +1057,12 @@ def tensor_value() -> Work:
 
 
 @operation
+def tensor_memory() -> Work:
+    made = fnabi.from_dlpack(_VECTOR.reshape(2, 2))
+    return lambda: memoryview(made).tolist()
+
+
+@operation
 def tensor_refused() -> Work:
     return lambda: fnabi.from_dlpack("a text")
 

@@ -16,7 +16,7 @@ from fnabi import FormatError, costs, vmfb
 from fnabi.cli import main
 from fnabi.vmfb import _size
 from fnabi.vmfb._values import Argument, Pure, Value
-from fnabi.vmfb.program import Allocation, Block, Program, Size
+from fnabi.vmfb.program import Allocation, Block, FunctionCall, Program, Release, Size
 from support.paths import DATA, ROOT
 
 CHAIN = DATA / "program" / "chain.vmfb"
@@ -129,6 +129,32 @@ def test_many_buffers_are_not_followed() -> None:
     fours = peak([Size((((), 4),))] * 200, names[:200])
     assert fours is not None
     assert fours.value == 800
+
+
+FOUR = Size((((), 4),))
+UNKNOWN = costs.Costs(None, None)
+
+
+def costs_of(*blocks: Block, callee: Program | None = None) -> costs.Costs | None:
+    """Count a function of these blocks, in a module with another one."""
+    return costs.count([Program(0, "main", blocks, ()), callee])[0]
+
+
+def test_a_call_of_what_is_not_known() -> None:
+    call = Block(0, False, (FunctionCall(0, "f", 1),), (), "return")
+    assert costs_of(call) == UNKNOWN
+    for size in (FOUR, None):
+        fill = Block(0, False, (Allocation(0, "t0", size),), (), "return", (None,))
+        found = costs_of(call, callee=Program(1, "f", (fill,), ()))
+        assert found == UNKNOWN
+
+
+def test_loops_have_costs_if_they_keep_nothing() -> None:
+    fill, leave = Allocation(0, "t0", FOUR), Block(9, False, (), (), "return")
+    for steps, peak in (((fill,), None), ((fill, Release(4, "t0")), FOUR)):
+        found = costs_of(Block(0, True, steps, (0, 9), "condition"), leave)
+        assert found is not None
+        assert found.peak == peak
 
 
 # ------------------------------------------------------------------------------------------ weights

@@ -209,6 +209,16 @@ static void test_other_data(void) {
   fnabi_error error = {0};
   CHECK(fnabi_columns_decode_arrow(columns, &coded, &array, -1, 0, 1, &error) <
         0);
+
+  /* an array without values may lack its buffers */
+  const void* none[] = {NULL, NULL, NULL};
+  array = (struct ArrowArray){.n_buffers = 3, .buffers = none};
+  for (const char* format = "u\0U"; format != NULL;
+       format = *format == 'u' ? format + 2 : NULL) {
+    struct ArrowSchema texts = {.format = format};
+    CHECK(fnabi_columns_decode_arrow(columns, &texts, &array, -1, 0, 0,
+                                     &error) == 0);
+  }
   CHECK(fnabi_columns_rows(columns) == 0);
   fnabi_columns_free(columns);
 }

@@ -164,6 +164,13 @@ static void test_overflow(void) {
   for (int64_t most = 0; most < 2; most++)
     CHECK(fnabi_arrow_excess(&data->schema, &data->array, -1, most) ==
           most + 1);
+
+  /* more is stored than can be counted, twice */
+  length = INT64_C(3) << 43;
+  data = DATA("+s", length, NULL);
+  for (int i = 0; i < 2; i++)
+    with_child(data, DATA("w:1024", length, NULL, ""));
+  CHECK(fnabi_arrow_excess(&data->schema, &data->array, -1, 1000) == 0);
 }
 
 int main(void) {
