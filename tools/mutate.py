@@ -79,10 +79,11 @@ FITTING = {
     "lane": ("", "tests/calls"),
 }
 ALLOCATIONS = "tests/project/test_allocations.py::test_each_allocation_of_"
+LEAKS = "tests/calls/test_leaks.py"
 KEPT = {
-    "csrc/lane/records/": [f"{ALLOCATIONS}a_record_fails"],
+    "csrc/lane/records/": [LEAKS, f"{ALLOCATIONS}a_record_fails"],
     "csrc/lane/": [
-        "tests/calls/test_leaks.py",
+        LEAKS,
         f"{ALLOCATIONS}a_call_fails",
         f"{ALLOCATIONS}the_initialisation_fails",
     ],

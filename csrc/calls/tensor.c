@@ -26,20 +26,17 @@ const char* fnabi_dl_problem(const fnabi_dl_tensor* tensor) {
   if (tensor->ndim > 0 && !fnabi_is_address(tensor->shape))
     return "it has no shape";
   const int64_t bits = (int64_t)tensor->dtype.bits * tensor->dtype.lanes;
-  int64_t all = bits > 0 ? bits : 1;
-  bool empty = false;
+  int64_t all = bits > 0 ? bits : 1; /* 0 from a dim of 0 on */
   for (int32_t i = 0; i < tensor->ndim; i++) {
     int64_t dim = tensor->shape[i];
     if (dim < 0) return "a dim is negative";
-    if (dim == 0) empty = true;
-    if (empty) continue; /* later dims may still be negative */
     if (fnabi_mul_overflows(all, dim, &all) || all > INT64_MAX / 2)
       return "it is larger than memory";
   }
   if (tensor->ndim > 0 && tensor->strides != NULL &&
       !fnabi_is_address(tensor->strides))
     return "it has no strides";
-  if (empty || bits == 0) return NULL;
+  if (all == 0 || bits == 0) return NULL;
   int64_t reach[2] = {0, tensor->strides == NULL ? all : bits};
   if (reach[1] > most_bits) return "it is larger than memory";
   for (int32_t i = 0; tensor->strides != NULL && i < tensor->ndim; i++)

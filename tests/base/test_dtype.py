@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from fnabi import CallError, FormatError, iree_abi, raw
+from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from fnabi.types import Buffer, DType, Scalar, Signature
 
 np = pytest.importorskip("numpy")
@@ -80,6 +81,13 @@ LONG_DOUBLES = ("g", "G") if np.dtype("g") != "f8" else ()
 def test_from_numpy_refuses_what_dtype_cannot_express(dtype):
     with pytest.raises(CallError, match=r"^DType\.from_numpy: dtype: "):
         DType.from_numpy(dtype)
+
+
+def test_from_numpy_refuses_what_is_no_dtype():
+    with pytest.raises(ArgumentValueError, match=r"^DType\.from_numpy: dtype: .*'foo'"):
+        DType.from_numpy("foo")
+    with pytest.raises(ArgumentTypeError, match="dtype: expected a NumPy dtype, got int"):
+        DType.from_numpy(7)
 
 
 def test_from_numpy_refuses_the_other_byte_order():

@@ -10,7 +10,7 @@ from types import FrameType
 import pytest
 
 from support import leaks
-from support.allocations import names_of_calls
+from support.allocations import names_of_calls, names_of_records
 from support.sanitizers import SANITIZE
 
 _held: list[object] = []
@@ -29,3 +29,7 @@ def test_nothing_is_leaked() -> None:
 
 def test_no_operation_keeps_memory() -> None:
     leaks.check(names_of_calls())
+
+
+def test_no_record_is_kept() -> None:
+    leaks.check(names_of_records())
