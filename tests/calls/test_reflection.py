@@ -502,6 +502,25 @@ def test_failures_keep_nothing(lib, Point):
     check_nothing_kept(fail, point, Point, ValueError, TypeError, None)
 
 
+def test_an_interrupt_while_a_failure_is_named(Point):
+    class Stop(ValueError):
+        def __init__(self, *text):
+            if text:
+                raise KeyboardInterrupt
+
+    class Value:
+        def __tvm_ffi_value__(self):
+            raise Stop
+
+    point, value = Point(1.0, 2.0), Value()
+
+    def fail():
+        with pytest.raises(KeyboardInterrupt):
+            point.x = value
+
+    check_nothing_kept(fail, point, value, Stop, KeyboardInterrupt)
+
+
 @pytest.mark.parametrize(
     "what", ["getter", "setter", "count", "null", "name", "method", "ancestor"]
 )

@@ -89,6 +89,7 @@ def test_dtype_objects_live_as_long_as_they_are_known(first):
     counts = [sys.getrefcount(dtype) for dtype in dtypes]
     for dtype in dtypes:
         assert first(np.zeros(1, dtype)).size == 1
+        assert first(dtype) == DType("float", 32)
     later = [sys.getrefcount(dtype) for dtype in dtypes]
     assert all(now >= then for now, then in zip(later, counts, strict=True))
 

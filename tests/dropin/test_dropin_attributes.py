@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import random
 import weakref
 from typing import Any
 
@@ -107,6 +108,10 @@ def test_many_that_a_library_drops() -> None:
     del made
     collect()
     assert [each[0].index for each in kept] == list(range(3000))
+    left = random.Random(0).sample(range(3000), 1000)
+    kept = [kept[index] for index in left]
+    collect()
+    assert [each[0].index for each in kept] == left
 
 
 def test_a_class_with_a_finalizer_of_its_own() -> None:

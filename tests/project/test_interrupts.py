@@ -8,11 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
+from typing import Any
 
 import pytest
 
+import fnabi
 from fnabi._base import lane
 from support.paths import TESTS
 
@@ -220,6 +223,47 @@ def test_an_operation_asks_whether_to_end(name: str) -> None:
 
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(ends).result()
+
+
+def _stop(*_: object) -> Any:
+    raise KeyboardInterrupt
+
+
+class _Stops(type):
+    """The attributes of its classes are made by code, which is interrupted."""
+
+    __getattr__ = _stop
+
+
+class _Text(ValueError):
+    __str__ = _stop
+
+
+def _raises_text(_: object) -> None:
+    raise _Text
+
+
+def _in_backtrace() -> object:
+    dialect = lane.Dialect()
+    dialect.backtrace = _stop
+    return dialect(fnabi.Any, ValueError("x"))
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda: fnabi.Any(_Stops("Value", (), {})()),
+        lambda: fnabi.Any(_Text()),
+        lambda: fnabi.Function(_raises_text)(1),
+        lambda: fnabi.Array([1]).index(_Stops("Value", (), {})()),
+        _in_backtrace,
+    ],
+    ids=["class", "error", "callback", "search", "backtrace"],
+)
+def test_code_of_python_is_interrupted(act: Callable[[], object]) -> None:
+    """What it raises then is no answer, such as that a class lacks an attribute."""
+    with pytest.raises(KeyboardInterrupt):
+        act()
 
 
 if __name__ == "__main__":

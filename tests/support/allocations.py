@@ -55,7 +55,7 @@ from fnabi import (
     tensor,
     vmfb,
 )
-from fnabi._base import lane
+from fnabi._base import core, lane
 from fnabi.types import Signature
 from support.paths import DATA
 
@@ -214,6 +214,16 @@ def signature_builder() -> Work:
         return outer.encoded
 
     return work
+
+
+@operation
+def record_encoder() -> Work:
+    signature = raw.parse(_TEXTS[raw])
+
+    def write(value: object, message: bytearray) -> None:
+        core.encode_into(value, message)
+
+    return lambda: lane.RecordEncoder(write).raw(signature)
 
 
 @operation
@@ -727,8 +737,20 @@ def function_of_a_name() -> Work:
 
 
 @operation
+def function_names_refused() -> Work:
+    add, names = _functions().add, [_LONG, 1]
+    return lambda: setattr(add, "names", names)
+
+
+@operation
 def dialects() -> Work:
     return lambda: lane.without_dialect(_twice, 2)
+
+
+@operation
+def dialect_without_classes() -> Work:
+    marker, dialect = lane.initialiser_marker(), lane.Dialect()
+    return lambda: type(dialect(getattr, fnabi.Any(marker), "value")) is fnabi.Object
 
 
 @operation
@@ -795,6 +817,12 @@ def function_calls_back_fails() -> Work:
 def any_value() -> Work:
     values = [None, 1, 2.5, _LONG, b"bytes", [1, 2], {"a": 1}, True]
     return lambda: [(str(fnabi.Any(each).value), repr(fnabi.Any(each))) for each in values]
+
+
+@operation
+def value_of_python() -> Work:
+    value = type("Kept", (), {})()
+    return lambda: fnabi.Any(value).value is value
 
 
 @operation

@@ -98,7 +98,8 @@ static PyObject* origin_of_exception(PyObject* exception) {
   return origin;
 }
 
-/* The backtrace that a dialect gives the error of an exception, a str. */
+/* The backtrace that a dialect gives the error of an exception, a str; NULL
+ * without one, with an exception if the program is to end. */
 static PyObject* backtrace_in_dialect(PyObject* exception,
                                       const fnabi_byte_array* known) {
   if (lane_current_dialect == NULL || lane_current_dialect->backtrace == NULL)
@@ -110,7 +111,8 @@ static PyObject* backtrace_in_dialect(PyObject* exception,
         PyObject_CallFunctionObjArgs(dialect->backtrace, exception, text, NULL);
   Py_XDECREF(text);
   if (made != NULL && !PyUnicode_Check(made)) Py_CLEAR(made);
-  if (made == NULL) PyErr_Clear(); /* the backtrace is optional */
+  /* the backtrace is optional */
+  if (made == NULL && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
   return made;
 }
 
@@ -140,6 +142,7 @@ int lane_error_own(PyObject* exception, fnabi_any* out) {
     }
   }
   objects[2] = backtrace_in_dialect(exception, &texts[2]);
+  if (objects[2] == NULL && PyErr_Occurred()) goto end;
   if (objects[2] != NULL && lane_utf8(objects[2], &texts[2], &keep[2]) < 0) {
     PyErr_Clear();
     texts[2] = (fnabi_byte_array){"", 0};
@@ -302,22 +305,35 @@ void lane_error_raise(PyObject* name, int status) {
         name, "function", status);
 }
 
-PyObject* lane_error_report(void) {
+/* Takes the current exception. */
+static PyObject* fetched(void) {
   PyObject *type, *exception, *traceback;
   PyErr_Fetch(&type, &exception, &traceback);
   PyErr_NormalizeException(&type, &exception, &traceback);
   if (traceback != NULL) PyException_SetTraceback(exception, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return exception;
+}
+
+PyObject* lane_error_report(void) {
+  PyObject* exception = fetched();
   fnabi_any error;
   lane_error_find();
-  if (lane_error_own(exception, &error) == 0) {
+  int status = lane_error_own(exception, &error);
+  if (status < 0 && !PyErr_ExceptionMatches(PyExc_Exception)) {
+    /* such as Ctrl-C while Python made the text of the exception */
+    Py_XDECREF(exception);
+    exception = fetched();
+    status = lane_error_own(exception, &error);
+  }
+  if (status == 0) {
     lane_error_put((fnabi_error_object*)error.v_object);
   } else {
     PyErr_Clear();
     lane_error_put_text("MemoryError", (const char* const[]){"out of memory"},
                         1);
   }
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
   return exception;
 }
 

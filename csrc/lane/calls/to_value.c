@@ -63,8 +63,8 @@ typedef enum kind {
   KIND_OPAQUE,
 } kind;
 
-/* A type whose kind is being determined. Once memory has run out, every further
- * check returns false. */
+/* A type whose kind is being determined. Once memory has run out, or the program
+ * is to end, every further check returns false. */
 typedef struct asked {
   PyTypeObject* type;
   bool failed;

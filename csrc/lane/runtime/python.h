@@ -84,10 +84,14 @@ int lane_has(PyObject* object, const char* name);
 Py_ssize_t lane_class_number(PyTypeObject* class, const char* name);
 
 /* Clears the current exception, if there is one, because the failure has a
- * meaning here. That memory ran out has none: then the exception stays, and the
- * answer is false. */
+ * meaning here. That memory ran out, or that the program is to end, as by
+ * Ctrl-C, has none: then the exception stays, and the answer is false. */
 static inline bool lane_clear(void) {
-  if (PyErr_ExceptionMatches(PyExc_MemoryError)) return false;
+  PyObject* type = PyErr_Occurred();
+  if (type == NULL) return true;
+  if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError) ||
+      !PyErr_GivenExceptionMatches(type, PyExc_Exception))
+    return false;
   PyErr_Clear();
   return true;
 }
