@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from fnabi import CallError, MissingPackageError, iree_abi
+from fnabi.errors import RangeError
 from fnabi.run.client import Client
 from fnabi.types import Buffer, DType, Named, Signature
 from support.flatbuffer import String, Table, Vector, module
@@ -100,3 +101,11 @@ def test_bools() -> None:
         called(["i1"], 1.0)
     with pytest.raises(CallError, match="argument 0: expected i32, got bool"):
         called(["i32"], np.True_)
+
+
+def test_numbers_that_do_not_fit() -> None:
+    for type, value in (("i8", 300), ("i1", 2), ("f16", 1e6), ("f64", 10**400)):
+        with pytest.raises(RangeError, match=r"^Made\.f: argument 'x': .* does not fit in "):
+            called([["named", "x", type]], value)
+    with pytest.raises(CallError, match="argument 0: expected float64, got str"):
+        called(["f64"], "1")

@@ -1,32 +1,55 @@
 """``FunctionInvoker`` as ``iree.runtime`` has it, with our signatures under it.
 
-It takes the same arguments and raises errors with the same texts. It also passes and returns what
-the original refuses: scalars of type i1, f16 and bf16, homogeneous lists and arrays of references
-as arguments, and values of unknown type inside of structures.
+It takes the same arguments, and refuses what the original refuses with exceptions of the same
+classes; its texts about values that NumPy cannot convert and about a damaged ``iree.abi`` are its
+own. It also passes and returns what the original refuses: scalars of type i1, f16 and bf16,
+homogeneous lists and arrays of references as arguments, and values of unknown type inside of
+structures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from fnabi._base import core
 from fnabi.abi import iree_abi
 from fnabi.errors import CallError, FormatError
 from fnabi.run.invoke import Marshaller
-from fnabi.types import Dict, HomogeneousList, List, Named, Signature, Tuple, Type, Unknown
+from fnabi.types import Dict, DType, HomogeneousList, List, Named, Signature, Tuple, Type, Unknown
 
 __all__ = ["ArgumentError", "FunctionInvoker", "ReturnError"]
 
 _UNKNOWN = Unknown()
 
 
-class ArgumentError(ValueError):
-    """An argument that cannot be passed."""
+def _error_class(name: str, doc: str) -> type[ValueError]:
+    """Return the original's class of this name, or one of our own where it is not installed."""
+    try:
+        found: type[ValueError] = getattr(import_module("iree.runtime.function"), name)
+    except (ImportError, AttributeError):
+        return type(name, (ValueError,), {"__doc__": doc, "__module__": __name__})
+    return found
 
 
-class ReturnError(ValueError):
-    """A result that is not what the function's reflection says."""
+ArgumentError = _error_class("ArgumentError", "An argument that cannot be passed.")
+ReturnError = _error_class("ReturnError", "A result that is not what the reflection says.")
+
+
+class _Marshaller(Marshaller):
+    """Refuses and passes numbers as the original does: too large floats become infinite."""
+
+    def _check_number(self, dtype: DType, value: Any) -> None:
+        if dtype.kind not in ("float", "bfloat"):
+            super()._check_number(dtype, value)
+
+    def _push_any(self, packed: Any, value: Any) -> None:
+        if isinstance(value, bool) or value is None or isinstance(value, (str, complex)):
+            raise ValueError(f"could not convert python value to VM: {value!r}")
+        if isinstance(value, int) and value.bit_length() > 63:
+            raise RuntimeError("std::bad_cast")
+        super()._push_any(packed, value)
 
 
 class FunctionInvoker:
@@ -47,7 +70,7 @@ class FunctionInvoker:
     def __init__(self, vm_context: Any, device: Any, vm_function: Any) -> None:
         self._vm_context = vm_context
         self._vm_function = vm_function
-        self._marshaller = Marshaller(device, to_host=False)
+        self._marshaller = _Marshaller(device, to_host=False)
         self._signature: Signature | None = None
         text = vm_function.reflection.get("iree.abi")
         if text is not None:

@@ -27,9 +27,10 @@ from fnabi.errors import (
     Mismatch,
     MissingPackageError,
     NotFoundError,
+    RangeError,
     type_name,
 )
-from fnabi.run.invoke import Invoker
+from fnabi.run.invoke import Invoker, number_fits, unfit_number
 from fnabi.types import (
     Buffer,
     Dict,
@@ -259,11 +260,13 @@ def _same_dims(expected: tuple[int | None, ...] | None, found: tuple[int, ...]) 
 
 
 def _fit_number(dtype: DType, value: Any) -> None:
-    real = dtype.kind in ("float", "bfloat")
-    if real and hasattr(type(value), "__float__") and not hasattr(value, "__len__"):
-        return
-    if not real and hasattr(type(value), "__index__"):
-        return
-    if dtype.kind == "bool" and type_name(value) in ("bool", "bool_"):
-        return
-    raise Mismatch(f"expected {dtype}, got {type_name(value)}", kind=ArgumentTypeError)
+    try:
+        if hasattr(value, "__len__"):
+            raise TypeError
+        fits = number_fits(dtype, value)
+    except TypeError:
+        raise Mismatch(
+            f"expected {dtype}, got {type_name(value)}", kind=ArgumentTypeError
+        ) from None
+    if not fits:
+        raise Mismatch(unfit_number(dtype, value), kind=RangeError)

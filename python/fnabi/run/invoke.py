@@ -23,16 +23,25 @@ certain::
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from fnabi._base import core
 from fnabi._base.arguments import check_attribute, check_type
 from fnabi._base.dtype import load_numpy
 from fnabi.abi import cconv, iree_abi
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, MissingPackageError
+from fnabi.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CallError,
+    MissingPackageError,
+    RangeError,
+    type_name,
+)
 from fnabi.types import (
     Buffer,
     Dict,
@@ -60,7 +69,8 @@ def __dir__() -> list[str]:
 
 
 _UNKNOWN = Unknown()
-_DIM = Scalar(DType("signed", 64))
+_WORD = DType("signed", 64)
+_DIM = Scalar(_WORD)
 
 
 def signature_of(reflection: Mapping[str, str]) -> Signature | None:
@@ -238,10 +248,8 @@ class Marshaller:
             try:
                 self._push(packed, type, value)
             except _Unfit as problem:
-                of_value = isinstance(problem.__cause__, ValueError)
-                kind = ArgumentValueError if of_value else ArgumentTypeError
                 text = f"Invoker: argument {index}: {problem}"
-                raise kind(text) from problem.__cause__
+                raise problem.kind(text) from problem.__cause__
         return packed
 
     def unpack(self, types: Sequence[Type], packed: Any) -> list[Any]:
@@ -255,7 +263,7 @@ class Marshaller:
             case Scalar(dtype) if _is_small_float(dtype) and not self._widened:
                 packed.push_int(self._bits(dtype, value))
             case Scalar(dtype):
-                _push_number(packed, dtype, value)
+                self._push_number(packed, dtype, value)
             case Buffer():
                 packed.push_ref(self._buffer_view(value, type))
             case List(items) | Tuple(items):
@@ -277,6 +285,23 @@ class Marshaller:
             case _:
                 self._push_any(packed, value)
 
+    def _push_number(self, packed: Any, dtype: DType, value: Any) -> None:
+        self._check_number(dtype, value)
+        if dtype.kind in _FLOATS:
+            packed.push_float(float(value))
+        elif dtype.kind == "bool":
+            packed.push_int(int(value))
+        else:
+            packed.push_int(_signed(operator.index(value), dtype))
+
+    def _check_number(self, dtype: DType, value: Any) -> None:
+        try:
+            fits = number_fits(dtype, value)
+        except TypeError as problem:
+            raise _Unfit(f"expected {dtype}, {problem}") from None
+        if not fits:
+            raise _Unfit(unfit_number(dtype, value), RangeError)
+
     def _push_list(self, packed: Any, types: Sequence[Type], values: Sequence[Any]) -> None:
         sublist = self.new_list(len(types))
         for type, value in zip(types, values, strict=True):
@@ -286,7 +311,7 @@ class Marshaller:
     def _push_any(self, packed: Any, value: Any) -> None:
         """Push a value without a type in a signature, by its own type."""
         if isinstance(value, int):
-            packed.push_int(_fitting(int(value), 64))
+            self._push_number(packed, _WORD, value)
         elif isinstance(value, float):
             packed.push_float(value)
         elif isinstance(value, (list, tuple)):
@@ -309,8 +334,11 @@ class Marshaller:
         dtype = None if type is None else type.dtype.to_numpy()
         try:
             array: np.ndarray[Any, Any] = numpy.asarray(value, dtype, order="C")
-        except (TypeError, ValueError) as problem:
-            raise _Unfit(f"could not convert value to numpy array: {problem}") from problem
+        except (TypeError, ValueError, OverflowError) as problem:
+            kinds = (ValueError, ArgumentValueError), (OverflowError, RangeError)
+            found = (ours for theirs, ours in kinds if isinstance(problem, theirs))
+            kind = next(found, ArgumentTypeError)
+            raise _Unfit(f"could not convert value to numpy array: {problem}", kind) from problem
         # The runtime makes NumPy's integers signed, even if the module has signless ones.
         element = None if type is None or type.dtype.kind == "signless" else type.dtype
         element = element or DType.from_numpy(array.dtype)
@@ -374,12 +402,10 @@ class Marshaller:
 
     def _bits(self, dtype: DType, value: Any) -> int:
         """Return the bits of a number, rounded to a float type below 32 bits."""
+        self._check_number(dtype, value)
         numpy_dtype = dtype.to_numpy()
-        try:
-            with self._numpy.errstate(over="ignore"):  # to infinity, as for f32
-                rounded = self._numpy.array(float(value)).astype(numpy_dtype)
-        except (TypeError, ValueError) as problem:
-            raise _Unfit(f"expected {dtype}: {problem}") from problem
+        with self._numpy.errstate(over="ignore"):
+            rounded = self._numpy.array(float(value)).astype(numpy_dtype)
         return int(rounded.view(f"uint{8 * numpy_dtype.itemsize}"))
 
     def _number(self, dtype: DType, bits: int) -> float:
@@ -399,7 +425,11 @@ class Marshaller:
 
 
 class _Unfit(Exception):
-    """The error for a value that the runtime cannot represent."""
+    """A value that the runtime cannot represent, and the kind of exception that tells of it."""
+
+    def __init__(self, text: str, kind: type[CallError] = ArgumentTypeError) -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 _FLOATS = ("float", "bfloat")
@@ -431,26 +461,54 @@ def _widens(signature: Signature | None, convention: str) -> bool:
     return False
 
 
-def _push_number(packed: Any, dtype: DType, value: Any) -> None:
+def number_fits(dtype: DType, value: Any) -> bool:
+    """Return whether a number is in the range of a dtype; it may be rounded.
+
+    Raises:
+        TypeError: If it is no number of the dtype's kind.
+
+    """
+    if dtype.kind not in _FLOATS:
+        bits, number = _bits_of(dtype), _whole(dtype, value)
+        return 0 <= number < 2 if dtype.kind == "bool" else -(1 << bits - 1) <= number < 1 << bits
+    if not hasattr(type(value), "__float__") and not hasattr(type(value), "__index__"):
+        raise TypeError(f"got {type_name(value)}")
     try:
-        if dtype.kind in _FLOATS:
-            packed.push_float(float(value))
-        elif dtype.kind == "bool":
-            packed.push_int(int(bool(value)))
-        else:
-            if isinstance(value, float):
-                raise _Unfit(f"expected {dtype}, got float")
-            bits = 64 if dtype.kind == "index" else dtype.bits
-            packed.push_int(_fitting(int(value), bits))
-    except (TypeError, ValueError) as problem:
-        raise _Unfit(f"expected {dtype}: {problem}") from problem
+        real = float(value)
+    except OverflowError:  # of an int that is larger than any float
+        return False
+    return dtype.bits >= 64 or not isfinite(real) or isfinite(_rounded(dtype, real))
 
 
-def _fitting(value: int, bits: int) -> int:
+def _whole(dtype: DType, value: Any) -> int:
+    if dtype.kind == "bool" and type_name(value) in ("bool", "bool_"):
+        return int(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"got {type_name(value)}") from None
+
+
+def _rounded(dtype: DType, number: float) -> float:
+    numpy: Any = load_numpy("Marshaller")
+    with numpy.errstate(over="ignore"):
+        return float(numpy.array(number).astype(dtype.to_numpy()))
+
+
+def unfit_number(dtype: DType, value: Any) -> str:
+    """Return the text about a number that is not in the range of a dtype."""
+    size = value.bit_length() if isinstance(value, int) else 0
+    return f"{value if size <= 256 else f'an int of {size} bits'} does not fit in {dtype}"
+
+
+def _signed(value: int, dtype: DType) -> int:
     """Return the signed integer with the same bits; the runtime has no unsigned ones."""
-    if not -(1 << bits - 1) <= value < 1 << bits:
-        raise _Unfit(f"{value} does not fit in {bits} bits")
+    bits = _bits_of(dtype)
     return value - (1 << bits) if value >= 1 << bits - 1 else value
+
+
+def _bits_of(dtype: DType) -> int:
+    return 64 if dtype.kind == "index" else dtype.bits
 
 
 _KINDS = {
