@@ -10,8 +10,12 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -733,3 +737,86 @@ def test_a_damaged_zip_directory_of_a_remote_module(tmp_path: Path) -> None:
                     opened._files()
                 assert caught.value.code == "module-zip"
                 assert "zip_directory" in [each.path for each in opened.check()]
+
+
+# -------------------------------------------------------------------------------------- passwords
+
+
+class Guard(ThreadingHTTPServer):
+    """Refuses each request, or sends it to another server."""
+
+    daemon_threads = True
+
+    def __init__(self, other: str = "") -> None:
+        super().__init__(("127.0.0.1", 0), Refusal)
+        self.other = other
+        self.seen: set[str | None] = set()
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+
+class Refusal(BaseHTTPRequestHandler):
+    server: Guard
+
+    def do_GET(self) -> None:
+        given = self.headers.get("Authorization")
+        self.server.seen.add(given)
+        if self.server.other:
+            self.send_response(302)
+            self.send_header("Location", f"{self.server.other}{self.path}")
+        else:
+            self.send_response(403, f"neither {given} nor {(given or '').split()[-1:]}")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def guarded(other: str = "") -> Iterator[Guard]:
+    with Guard(other) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+
+
+def login(name: str, password: str) -> Any:
+    import aiohttp
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of aiohttp 4
+        return aiohttp.BasicAuth(name, password)
+
+
+GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
+    "URL": ("alice:secret@", {}),
+    "option": ("", {"auth": login("alice", "secret")}),
+    "session": ("", {"client_kwargs": {"auth": login("alice", "secret")}}),
+    "headers": ("", {"headers": {"Authorization": "Basic YWxpY2U6c2VjcmV0"}}),
+}
+
+
+@pytest.mark.parametrize("way", GIVEN)
+def test_a_password_is_for_the_first_host(way: str) -> None:
+    user, options = GIVEN[way]
+    with guarded() as last, guarded(last.url) as first:
+        with pytest.raises(OSError, match="403"):
+            vmfb.open(first.url.replace("//", f"//{user}") + "/m.vmfb", storage_options=options)
+        assert first.seen == {"Basic YWxpY2U6c2VjcmV0"}
+        assert last.seen == {None}
+
+
+@pytest.mark.parametrize("password", ["secret", "hunter2hunter2", "bbbbbbbb", "p%C3%A4ss"])
+def test_a_server_that_repeats_a_password(password: str) -> None:
+    with guarded() as server:
+        url = server.url.replace("//", f"//aaaa:{password}@") + "/m.vmfb"
+        with pytest.raises(OSError, match="403 neither") as caught:
+            vmfb.open(url)
+        (row,) = vmfb.scan(url).rows()
+    (sent,) = server.seen
+    assert sent is not None
+    assert row.error is not None
+    for text in (str(caught.value), row.error.text):
+        assert sent.split()[1] not in text

@@ -219,6 +219,7 @@ def without_secrets(text: str, url: str, options: Mapping[str, Any] | None) -> s
     if plain != url:
         text = text.replace(url, plain)
     forms = {form(each) for each in secrets for form in (str, _unquoted, quote, _quoted)}
+    forms |= {form for each in secrets if ":" in each for form in _basic(_unquoted(each))}
     for secret in sorted(filter(None, forms), key=len, reverse=True):
         if secret not in text:
             continue
@@ -275,9 +276,14 @@ def _of_options(value: Any, is_secret: bool = False) -> Iterator[str]:
             is_header = name in ("headers", "cookies")
             named = _gives_access(str(name)) or name == "key"
             yield from _of_options(inner, is_secret or is_header or named)
+        if "username" in value and "password" in value:
+            yield f"{value['username']}:{value['password']}"
     elif isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        for inner in value:
+        parts = [*value]
+        for inner in parts:
             yield from _of_options(inner, is_secret)
+        if is_secret and len(parts) in (2, 3):  # a user and a password
+            yield f"{parts[0]}:{parts[1]}"
     elif isinstance(value, (str, bytes)):
         text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
         if "://" in text:
@@ -288,6 +294,14 @@ def _of_options(value: Any, is_secret: bool = False) -> Iterator[str]:
             yield rest  # after "Bearer"
             if kind.lower() == "basic":
                 yield from _of_basic(rest)
+
+
+def _basic(user: str) -> Iterator[str]:
+    """Yield what a header has of a user and a password, in the encodings of clients."""
+    from base64 import b64encode
+
+    for encoding in ("utf-8", "latin-1"):
+        yield b64encode(user.encode(encoding, "replace")).decode()
 
 
 def _of_basic(text: str) -> Iterator[str]:

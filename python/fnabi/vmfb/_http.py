@@ -52,6 +52,21 @@ class UnknownSizeError(OSError):
     """The server sends a file without ranges, and without its size."""
 
 
+def _without_user(http: Any) -> Any:
+    """Return a file system without a user in its session: each request has the header instead.
+
+    After a redirect to another host, aiohttp sends that of a session again, but no header.
+    """
+    session, options = dict(http.client_kwargs), dict(http.storage_options)
+    auth = session.pop("auth", None)
+    auth = options.pop("auth", None) or auth
+    if not hasattr(auth, "login"):
+        return http
+    headers = {"Authorization": auth.encode()} | options.get("headers", {})
+    options |= {"client_kwargs": session, "headers": headers}
+    return type(http)(*http.storage_args, **options)
+
+
 class HttpStore(Store):
     """A store whose files have URLs of HTTP, and whose answers have the version of the file.
 
@@ -66,8 +81,12 @@ class HttpStore(Store):
     """Whether to go through the proxies that the environment names, as packages of stores do."""
 
     def __init__(self, fs: Any, path: str, options: Options, http: Any = None) -> None:
+        if http is None:
+            http = fs = _without_user(fs)
+        else:
+            http = _without_user(http)
         super().__init__(fs, path, options)
-        self.http = http or fs
+        self.http = http
         self.at_once = REQUESTS
         self._sent: set[str] = set()
 
@@ -116,7 +135,10 @@ class HttpStore(Store):
         self._sent |= {given[name] for name in given if name.lower() == "authorization"}
         if self.minds_proxies:
             named["proxy"] = _proxy_for(url)
-        return await session.get(self.http.encode_url(url), headers=given, **named)
+        answer = await session.get(self.http.encode_url(url), headers=given, **named)
+        for each in (*answer.history, answer):  # aiohttp makes the header of a user in the URL
+            self._sent |= {*each.request_info.headers.getall("Authorization", ())}
+        return answer
 
     async def range_of(
         self, url: str, start: int, end: int, size: int | None = None
