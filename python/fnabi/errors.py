@@ -232,3 +232,9 @@ class Mismatch(Exception):
 def type_name(value: object) -> str:
     """The name of a value's type, as errors name it."""
     return type(value).__name__
+
+
+def shown_int(number: int) -> str:
+    """An int as errors show it: one with very many digits by its size."""
+    size = number.bit_length()
+    return str(number) if size <= 256 else f"an int of {size} bits"

@@ -242,9 +242,8 @@ REFUSED = [
     (UNTYPED(((),), ()), "arguments[0]: not a value of the type model, expected a Span"),
     (UNTYPED((Span("i"),), ()), "arguments[0].items: not a value of the type model"),
     (UNTYPED((Span((5,)),), ()), "arguments[0].items[0]: not a value of the type model"),
-    ("0i_i", "not a value of the type model, expected a CallingConvention"),
-    (((), ()), "not a value of the type model, expected a CallingConvention"),
-    (object(), "convention: Encoding objects of type object is unsupported"),
+    ("0i_i", "convention: expected CallingConvention, got str"),
+    (((), ()), "convention: expected CallingConvention, got tuple"),
 ]
 
 

@@ -502,6 +502,46 @@ def test_every_public_callable_is_in_the_table() -> None:
     assert public_callables().keys() - known == set()
 
 
+LONE, HUGE = "\ud800", 10**5000
+
+UNREADABLE: list[Callable[[], object]] = [
+    lambda: fnabi.Any(LONE),
+    lambda: fnabi.Array([LONE]),
+    lambda: fnabi.Map({LONE: 1}),
+    lambda: fnabi.Error(LONE, "text"),
+    lambda: fnabi.Function(lambda x: x)(LONE),
+    lambda: fnabi.get_type(LONE),
+    lambda: fnabi.load_module(LONE),
+    lambda: fnabi.Catalog(LONE),
+    lambda: fnabi.Catalog(None).update(LONE),
+    lambda: fnabi.Catalog(None).check_calls(LONE),
+    lambda: list(fnabi.Catalog(None).find(function=LONE)),
+    lambda: vmfb.open(LONE),
+    lambda: list(vmfb.scan(LONE).rows()),
+    lambda: list(vmfb.scan([LONE]).rows()),
+    lambda: library.read(LONE),
+    lambda: parameters.read(LONE),
+    lambda: extract.extract(MODULE.rodata, LONE),
+    lambda: example.runner_module(LONE),
+    lambda: fnabi.Device("cpu", HUGE),
+    lambda: fnabi.Shape([HUGE]),
+    lambda: tensor.dtype_of(HUGE, 8, 1),
+    lambda: fnabi.decode_columns([b""], threads=-HUGE),
+    lambda: bytecode.find(MODULE, HUGE),
+    lambda: fnabi.Catalog(None).update("a", max_removed=-HUGE),
+    lambda: example.example_values(fnabi.Signature((), ()), -HUGE),
+]
+"""Calls with a text that has no UTF-8, and with ints that Python does not print."""
+
+
+@pytest.mark.parametrize("call", UNREADABLE, ids=map(str, range(len(UNREADABLE))))
+def test_values_that_cannot_be_shown(call: Callable[[], object]) -> None:
+    with pytest.raises(fnabi.FnabiError) as caught:
+        call()
+    assert isinstance(caught.value, ValueError | LookupError)
+    assert len(str(caught.value).encode()) < 300
+
+
 def cases(table: dict[str, list[Any]]) -> list[Any]:
     return [
         pytest.param(name, call, id=f"{name}-{index}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, type_name
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, shown_int, type_name
 
 T = TypeVar("T")
 
@@ -24,7 +24,8 @@ def argument_error(
 
     """
     if isinstance(value, types):
-        return ArgumentValueError(f"{where}: expected {expected}, got {value!r}{hint}")
+        shown = shown_int(value) if isinstance(value, int) else repr(value)
+        return ArgumentValueError(f"{where}: expected {expected}, got {shown}{hint}")
     return ArgumentTypeError(f"{where}: expected {expected}, got {type_name(value)}{hint}")
 
 
@@ -75,7 +76,10 @@ def check_items(where: str, values: Iterable[T], *types: Any) -> list[T]:
         raise ArgumentTypeError(
             f"{where}: expected an iterable of {names}, got {type_name(values)}"
         )
-    items = list(values)
+    try:
+        items = list(values)
+    except (TypeError, ValueError) as problem:  # such as an array without dims
+        raise ArgumentTypeError(f"{where}: expected an iterable of {names}: {problem}") from None
     for index, item in enumerate(items):
         if not isinstance(item, types):
             raise ArgumentTypeError(f"{where}[{index}]: expected {names}, got {type_name(item)}")

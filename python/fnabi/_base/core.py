@@ -21,6 +21,7 @@ from fnabi.errors import (
     RangeError,
     contrast,
     excerpt,
+    shown_int,
     type_name,
 )
 
@@ -75,7 +76,7 @@ def check_positive(function: str, argument: str, number: object) -> None:
             f"{function}: {argument}: expected int, got {type(number).__name__}"
         )
     if number < 1:
-        raise ArgumentValueError(f"{function}: {argument}: {number} is below 1")
+        raise ArgumentValueError(f"{function}: {argument}: {shown_int(number)} is below 1")
 
 
 def text_of(data: object, function: str, code: str) -> str:

@@ -208,7 +208,7 @@ def path_text(where: str, path: object) -> str:
 
     Raises:
         ArgumentTypeError: when it is neither `str` nor `os.PathLike` of `str`.
-        ArgumentValueError: when it has a NUL, which no path has.
+        ArgumentValueError: when it has a NUL, or surrogates that are no bytes, which no path has.
 
     """
     text = _text_of(path)
@@ -216,7 +216,22 @@ def path_text(where: str, path: object) -> str:
         raise ArgumentTypeError(f"{where}: expected str or os.PathLike, got {type_name(path)}")
     if "\0" in text:
         raise ArgumentValueError(f"{where}: expected a path without NUL, got {text!r}")
-    return text
+    return with_bytes(where, text)
+
+
+def with_bytes(where: str, path: str) -> str:
+    """Return a path, unless it has surrogates that are no bytes of a name: none leads anywhere.
+
+    Raises:
+        ArgumentValueError: when it has.
+
+    """
+    if not path.isascii():
+        try:
+            os.fsencode(path)
+        except UnicodeEncodeError:
+            raise ArgumentValueError(f"{where}: expected a path, got {path!r}") from None
+    return path
 
 
 def _status(path: Path) -> os.stat_result:

@@ -58,6 +58,11 @@ def _escape(character: str) -> str:
     return f"\\x{byte:02x}" if 128 <= byte < 256 else ascii(character)[1:-1]
 
 
+def is_utf8(text: str) -> bool:
+    """Return whether a text has no surrogates, which UTF-8 lacks."""
+    return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)
+
+
 def shown_text(text: str) -> str:
     r"""Return a text as tables have it: bytes that are not UTF-8 are escaped as ``\xff``."""
     if text.isascii():

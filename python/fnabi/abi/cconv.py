@@ -23,6 +23,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from fnabi._base import core, records
+from fnabi._base.arguments import check_type
 from fnabi._base.core import Data
 from fnabi._fnabi import ffi, lib
 
@@ -156,6 +157,7 @@ def _encoded(convention: CallingConvention, function: str) -> bytes:
 
 def _encode_by_cffi(convention: CallingConvention, function: str = "cconv.encode") -> bytes:
     """Encode in steps: the plain equivalent of the fast path, and its errors."""
+    check_type(f"{function}: convention", convention, CallingConvention)
     return core.encode(lib.fnabi_cconv_encode, convention, function, "convention")
 
 

@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 
 from fnabi import types
 from fnabi._base import core, records
+from fnabi._base.arguments import check_type
 from fnabi._base.core import Data
 from fnabi._fnabi import lib
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, Mismatch, type_name
@@ -139,6 +140,7 @@ def encode(signature: types.Signature) -> str:
 
 def _encode_by_cffi(signature: types.Signature) -> bytes:
     """Encode in steps: the plain equivalent of the fast path, and its errors."""
+    check_type("iree_abi.encode: signature", signature, types.Signature)
     return core.encode(lib.fnabi_iree_abi_encode, signature, "iree_abi.encode", integers="int64")
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from fnabi._base import core, records
+from fnabi._base.arguments import check_type
 from fnabi._base.core import Data
 from fnabi._fnabi import lib
 from fnabi.abi._mangle import RawSignatureMangler, RawSignatureParser
@@ -98,6 +99,7 @@ def encode(signature: Signature) -> bytes:
 
 def _encode_by_cffi(signature: Signature) -> bytes:
     """Encode in steps: the plain equivalent of the fast path, and its errors."""
+    check_type("raw.encode: signature", signature, Signature)
     try:
         return core.encode(lib.fnabi_raw_encode, signature, "raw.encode")
     except RangeError:

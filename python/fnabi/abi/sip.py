@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from fnabi._base import core, records
-from fnabi._base.arguments import argument_error
+from fnabi._base.arguments import argument_error, check_type
 from fnabi._base.core import Data
 from fnabi._fnabi import lib
 from fnabi.abi._mangle import SipSignatureMangler, SipSignatureParser
@@ -148,6 +148,7 @@ def encode(signature: Signature) -> bytes:
 
 def _encode_by_cffi(signature: Signature) -> bytes:
     """Encode in steps: the plain equivalent of the fast path, and its errors."""
+    check_type("sip.encode: signature", signature, Signature)
     return core.encode(lib.fnabi_sip_encode, signature, "sip.encode")
 
 

@@ -11,7 +11,7 @@ from operator import index
 from typing import Any, Self, SupportsIndex
 
 from fnabi._base.lane import Object
-from fnabi.errors import ArgumentTypeError, CallError, RangeError
+from fnabi.errors import ArgumentTypeError, CallError, RangeError, shown_int
 
 __all__ = ["Object", "Shape"]
 
@@ -45,7 +45,9 @@ class Shape(tuple[int, ...]):
             raise ArgumentTypeError(f"Shape: dims: expected an iterable of ints: {error}") from None
         for i, dim in enumerate(self):
             if not -(2**63) <= dim < 2**63:
-                raise RangeError(f"Shape: dims: {dim} at index {i} does not fit in int64")
+                raise RangeError(
+                    f"Shape: dims: {shown_int(dim)} at index {i} does not fit in int64"
+                )
         return self
 
     def __tvm_ffi_object__(self) -> Any:

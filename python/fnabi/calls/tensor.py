@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from fnabi._base.arguments import check_type
 from fnabi._base.dtype import load_numpy
 from fnabi._base.lane import Tensor, from_dlpack
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, RangeError, type_name
+from fnabi.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CallError,
+    RangeError,
+    shown_int,
+    type_name,
+)
 from fnabi.types import DType, DTypeKind
 
 if TYPE_CHECKING:
@@ -89,7 +96,7 @@ def _int32(name: str, x: SupportsIndex) -> int:
     except TypeError:
         raise ArgumentTypeError(f"Device: {name}: expected int32, got {type_name(x)}") from None
     if not -(1 << 31) <= number < 1 << 31:
-        raise RangeError(f"Device: {name}: expected int32, got {x!r}")
+        raise RangeError(f"Device: {name}: expected int32, got {shown_int(number)}")
     return number
 
 
@@ -195,7 +202,8 @@ def dtype_of(code: int, bits: int, lanes: int) -> DType:
     elif code in _KINDS:
         return DType(_KINDS[code], bits, "", lanes)
     raise ArgumentValueError(
-        f"tensor.dtype_of: code: no DType for DLPack's code {code} of {bits} bits, {lanes} lanes"
+        f"tensor.dtype_of: code: no DType for DLPack's code {shown_int(code)} of"
+        f" {shown_int(bits)} bits, {shown_int(lanes)} lanes"
     )
 
 

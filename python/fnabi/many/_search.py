@@ -12,6 +12,7 @@ import msgspec
 
 from fnabi._base import core
 from fnabi._base.arguments import check_items, check_type
+from fnabi._base.text import is_utf8
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, type_name
 from fnabi.many import pattern as patterns
 from fnabi.many.pattern import BufferOf, Pattern, Star, ValuePattern
@@ -94,6 +95,8 @@ def search_for(
     for column, name in names.items():
         if name is not None and not isinstance(name, str):
             raise ArgumentTypeError(f"Catalog.find: {column}: expected str, got {type_name(name)}")
+        if name is not None and not is_utf8(name):
+            raise ArgumentValueError(f"Catalog.find: {column}: expected UTF-8, got {name!r}")
     releases = None
     if runtime is not None:
         from fnabi.compat._runtime import asked_releases  # which others do not need

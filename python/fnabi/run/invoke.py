@@ -40,6 +40,7 @@ from fnabi.errors import (
     CallError,
     MissingPackageError,
     RangeError,
+    shown_int,
     type_name,
 )
 from fnabi.types import (
@@ -497,8 +498,7 @@ def _rounded(dtype: DType, number: float) -> float:
 
 def unfit_number(dtype: DType, value: Any) -> str:
     """Return the text about a number that is not in the range of a dtype."""
-    size = value.bit_length() if isinstance(value, int) else 0
-    return f"{value if size <= 256 else f'an int of {size} bits'} does not fit in {dtype}"
+    return f"{shown_int(value) if isinstance(value, int) else value} does not fit in {dtype}"
 
 
 def _signed(value: int, dtype: DType) -> int:

@@ -9,7 +9,7 @@ from operator import attrgetter
 from stat import S_ISDIR
 from typing import TypeAlias
 
-from fnabi._base.files import Found, Options, irregular
+from fnabi._base.files import Found, Options, irregular, with_bytes
 from fnabi._base.url import is_remote, public
 from fnabi.errors import ArgumentTypeError, type_name
 
@@ -61,7 +61,7 @@ def walk(
             continue
         if not isinstance(path, (str, os.PathLike)):
             raise ArgumentTypeError(f"{function}: paths: expected paths, got {type_name(path)}")
-        name = public(os.fsdecode(path))
+        name = public(with_bytes(f"{function}: paths", os.fsdecode(path)))
         if is_remote(name):
             from fnabi.vmfb import _remote as remote
 

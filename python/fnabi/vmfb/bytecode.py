@@ -22,7 +22,7 @@ from __future__ import annotations
 from fnabi._base import core
 from fnabi._base.arguments import check_attribute, check_type
 from fnabi._fnabi import lib
-from fnabi.errors import ArgumentValueError, NotFoundError
+from fnabi.errors import ArgumentValueError, NotFoundError, shown_int
 from fnabi.vmfb import Module
 from fnabi.vmfb._instructions import (
     Branch,
@@ -228,7 +228,8 @@ def _find(module: Module, function: str | int, caller: str) -> int:
         raise NotFoundError(f"{caller}: function: no function is named {function!r}")
     if not 0 <= function < len(module.functions):
         raise NotFoundError(
-            f"{caller}: function: {function} out of range, expected below {len(module.functions)}"
+            f"{caller}: function: {shown_int(function)} is out of range,"
+            f" expected below {len(module.functions)}"
         )
     return function
 

@@ -8,7 +8,8 @@ from typing import Any
 from fnabi import types
 from fnabi._base.arguments import check_type
 from fnabi._base.dtype import load_numpy
-from fnabi.errors import ArgumentValueError
+from fnabi._base.files import path_text
+from fnabi.errors import ArgumentValueError, shown_int
 
 __all__ = [
     "DIM",
@@ -59,7 +60,7 @@ def example_values(signature: types.Signature, dim: int = DIM) -> tuple[Any, ...
 def _check_dim(function: str, dim: object) -> None:
     check_type(f"{function}: dim", dim, int)
     if isinstance(dim, int) and dim < 0:
-        raise ArgumentValueError(f"{function}: dim: {dim} is below 0")
+        raise ArgumentValueError(f"{function}: dim: {shown_int(dim)} is below 0")
 
 
 def _value(numpy: Any, type: types.Type, dim: int) -> Any:
@@ -165,7 +166,7 @@ def runner_module(path: str) -> tuple[str, str]:
         ('--module=-', '< model@2.vmfb')
 
     """
-    check_type("example.runner_module: path", path, str)
+    path = path_text("example.runner_module: path", path)
     if "@" in path or path != path.strip(_STRIPPED) or path.endswith((".so", ".dll", ".dylib")):
         return "--module=-", f"< {_quoted(path)}"
     return f"--module={_quoted(path)}", ""

@@ -34,7 +34,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from fnabi._base import core
-from fnabi._base.files import Options, path_text
+from fnabi._base.files import Options, path_text, with_bytes
 from fnabi._base.moment import Moment, parse_moment, shown_moment
 from fnabi._base.progress import Wanted
 from fnabi._base.text import shown_text
@@ -498,6 +498,6 @@ def _absolute(paths: Path | Iterable[Path]) -> list[str]:
     for path in paths:
         if not isinstance(path, (str, os.PathLike)):
             raise ArgumentTypeError(f"Catalog.update: paths: expected paths, got {type_name(path)}")
-        name = public(os.fsdecode(path))
+        name = public(with_bytes("Catalog.update: paths", os.fsdecode(path)))
         found.append(name if is_remote(name) else os.path.abspath(name))
     return list(dict.fromkeys(found))

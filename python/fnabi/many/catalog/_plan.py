@@ -17,7 +17,13 @@ import msgspec
 from fnabi._base.files import Found
 from fnabi._base.text import shown_text
 from fnabi._base.url import is_registry, is_remote
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, type_name
+from fnabi.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CatalogError,
+    shown_int,
+    type_name,
+)
 
 _FEW = 10
 """The number of files that may always leave, if the user sets no limit."""
@@ -189,18 +195,17 @@ class Limit:
             raise ArgumentTypeError(
                 f"Catalog.update: max_removed: expected int or str, got {type_name(most)}"
             )
-        text = str(most)
         try:
-            if text.endswith("%"):
-                self._part = float(text[:-1])
+            if isinstance(most, str) and most.endswith("%"):
+                self._part = float(most[:-1])
             else:
-                self._number = int(text)
+                self._number = int(most)
         except ValueError:
             self._number = -1
         if (self._number or 0) < 0 or not 0 <= (self._part or 0) <= 100:
             raise ArgumentValueError(
                 "Catalog.update: max_removed: expected a number of files or a percentage, such as"
-                f" 20 or '50%', got {most!r}"
+                f" 20 or '50%', got {shown_int(most) if isinstance(most, int) else repr(most)}"
             )
 
     def check(self, gone: Iterable[str], known: Mapping[str, Known], given: list[str]) -> None:
