@@ -174,8 +174,8 @@ static bool take_key_or_end(walk* k, const fnabi_component* c) {
   return true;
 }
 
-/* Puts a key before the path: [3] or ["name"], where '?' replaces bytes that
- * are not printable, and a long name is cut. */
+/* Puts a key before the path: [3] or ["name"]. Bytes that are not printable are
+ * escaped, such as \xc3, and a long name is cut. */
 static void path_key(const key* last, fnabi_error* error) {
   if (last->text == NULL) {
     fnabi_path_index(error, (uint64_t)last->ival);
@@ -184,8 +184,17 @@ static void path_key(const key* last, fnabi_error* error) {
   char text[40] = "[\"";
   size_t n = 2;
   for (int32_t i = 0; i < last->ival && n < 36; i++) {
-    char c = last->text[i];
-    text[n++] = c >= ' ' && c < 127 && c != '"' ? c : '?';
+    static const char digits[] = "0123456789abcdef";
+    uint8_t c = (uint8_t)last->text[i];
+    if (c >= ' ' && c < 127 && c != '"' && c != '\\') {
+      text[n++] = (char)c;
+    } else if (n > 32) {
+      break;
+    } else {
+      const char escape[] = {'\\', 'x', digits[c >> 4], digits[c & 15]};
+      memcpy(text + n, escape, sizeof escape);
+      n += sizeof escape;
+    }
   }
   memcpy(text + n, "\"]", 3);
   fnabi_path_field(error, text);

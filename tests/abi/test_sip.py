@@ -439,7 +439,7 @@ ERRORS = [
         'results[3]["a"]',
         "0 or more",
     ),
-    ('I1!R12!D9!K5!"a\n~_', "                  ^", "integer", 'results["?a?~"]', None),
+    ('I1!R12!D9!K5!"a\n~_', "                  ^", "integer", r'results["\x22a\x0a~"]', None),
     ("I9!D6!K0!_0R1!", "       ^", "length", "inputs", None),
     ("I5!D2!KR1!", "       ^", "integer", "inputs", None),
     ("I10!D7!K9!a_0R1!", "        ^", "span-end", "inputs", None),
@@ -469,6 +469,25 @@ def test_a_long_path_keeps_its_end() -> None:
     code, offset, path = outcome(function(data))  # type: ignore[misc]
     assert (code, function(data)[offset:]) == ("tag", b"!R1!")
     assert path == "..." + f'["{"x" * 34}"]' * 3
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        ("é", r"\xc3\xa9"),
+        ("ü", r"\xc3\xbc"),
+        ('a"\\', r"a\x22\x5c"),
+        ("\x1b[1m", r"\x1b[1m"),
+        ("é" * 9, r"\xc3\xa9" * 4),
+        ("x" * 33 + "é", "x" * 33),
+    ],
+)
+def test_a_path_tells_keys_apart(key: str, shown: str) -> None:
+    data = function(sip_span(b"D", sip_span(b"K", key.encode()) + b"!"))
+    with pytest.raises(FormatError) as caught:
+        sip.parse(data)
+    assert caught.value.path == f'inputs["{shown}"]'
+    assert outcome(data) == grammar_outcome(data)
     assert outcome(function(data)) == grammar_outcome(function(data))
     data = function(nested(127, b"!"))
     assert outcome(data) == grammar_outcome(data) == ("tag", len(data) - 4, "..." + "[0]" * 41)

@@ -563,7 +563,12 @@ def natural(component: Component) -> int:
 
 
 def sip_path_part(key: bytes) -> str:
-    shown = "".join(chr(c) if 32 <= c < 127 and c != ord('"') else "?" for c in key[:34])
+    shown = ""
+    for byte in key:
+        part = chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\x{byte:02x}"
+        if len(shown) + len(part) > 34:
+            break
+        shown += part
     return f'["{shown}"]'
 
 
