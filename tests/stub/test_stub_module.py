@@ -197,17 +197,24 @@ def test_functions_that_a_target_cannot_express() -> None:
         (b"variadic", b"0CiD_v", described(["i32"], [])),
         (b"bad", b"0qq", described(["i32"], [])),
         (b"deep", b"0r_v", described([["slist", "i32"]], [])),
+        (b"short", b"0ii_i", described(["i32"], ["i32"])),
+        (b"long", b"0i_i", described(["i32"], ["i32", "f32"])),
     )
     stubs = {each: FORMATS[each](vmfb.from_buffer(data), "m") for each in FORMATS}
-    assert stubs["c-header"].notices == (
-        '"variadic" has no C function: it is variadic',
-        '"bad" has no C function: its calling convention is malformed: unknown register type at'
-        " byte 1 in arguments[0], expected 'i', 'I', 'f', 'F', 'r', 'C' or '_'",
-    )
+    for target, what in (("c-header", "C function"), ("python", "method")):
+        assert stubs[target].notices == (
+            f'"variadic" has no {what}: it is variadic',
+            f'"bad" has no {what}: its calling convention is malformed: unknown register type at'
+            " byte 1 in arguments[0], expected 'i', 'I', 'f', 'F', 'r', 'C' or '_'",
+            f'"short" has no {what}: its description has 1 arguments, and its calling convention 2',
+            f'"long" has no {what}: its description has 2 results, and its calling convention 1',
+        )
+    assert "def deep(self" in stubs["python"].text
+    assert "def short(self" not in stubs["python"].text
     assert stubs["iree-run-module"].notices == (
         '"deep": iree-run-module has no notation for [i32]',
     )
-    assert stubs["python"].notices == stubs["json-schema"].notices == ()
+    assert stubs["json-schema"].notices == ()
 
 
 def test_a_structure_as_the_only_result_is_an_output_for_each_slot() -> None:
@@ -358,8 +365,10 @@ def test_client_of_another_module(tmp_path: Path) -> None:
 
 
 def test_client_checks_structures(tmp_path: Path) -> None:
-    text = text_of("python", MODULES / "abi_records.vmfb")
-    model: type[Client] = imported(write(tmp_path, "c.py", text)).Module
+    abi = json.loads(vmfb.open(MODULES / "abi_records.vmfb").exports["structs"].attrs["iree.abi"])
+    data = exporting((b"structs", b"0rrr_f", described(abi["a"], abi["r"])))
+    text = FORMATS["python"](vmfb.from_buffer(data), "m").text
+    model: type[Client] = imported(write(tmp_path, "c.py", text)).M
     with pytest.raises(
         CallError, match=r"^client\.Client: path: missing, expected that of the \.vmfb file"
     ):
@@ -380,9 +389,9 @@ def test_client_checks_structures(tmp_path: Path) -> None:
         args[place] = value
         with pytest.raises(CallError) as caught:
             made.structs(*args)
-        assert str(caught.value) == f"Module.structs: argument {text}"
+        assert str(caught.value) == f"M.structs: argument {text}"
     made._invokers = {"structs": lambda *args: {"out": "x"}}
-    with pytest.raises(CallError, match=r"^Module.structs: result 0: \['out'\]: expected float32"):
+    with pytest.raises(CallError, match=r"^M.structs: result 0: \['out'\]: expected float32"):
         made.structs(*good)
 
 

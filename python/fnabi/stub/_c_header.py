@@ -11,15 +11,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fnabi import types
-from fnabi._base import core
 from fnabi._base.names import Names, identifier
 from fnabi._base.text import one_line
 from fnabi._base.version import VERSION
 from fnabi.abi import cconv
-from fnabi.errors import FormatError
 from fnabi.run.invoke import element_type
 from fnabi.stub._code import Stub, literal
-from fnabi.stub._interface import Entry, Interface, Value
+from fnabi.stub._interface import Entry, InexpressibleError, Interface, Value
 
 _RESERVED = frozenset(("session", "call", "status", "errno", "assert", "stdin", "stdout", "stderr"))
 
@@ -132,7 +130,7 @@ def c_header(interface: Interface) -> Stub:
         rows += tables.function(interface.name, entry)
         try:
             calls += ["", *_call(prefix, interface.name, entry)]
-        except _Inexpressible as problem:
+        except InexpressibleError as problem:
             notices.append(f"{literal(entry.export.name)} has no C function: {problem}")
             calls += ["", f"/* {_comment(notices[-1])}. */"]
     guard = f"FNABI_STUB_{prefix.upper()}_H"
@@ -188,10 +186,6 @@ def _string(text: str) -> str:
         for byte in text.encode("utf-8", "surrogateescape")
     )
     return '"' + shown.replace("??", "?\\?") + '"'  # no trigraphs
-
-
-class _Inexpressible(Exception):
-    """A function that C types cannot describe."""
 
 
 class _Tables:
@@ -286,16 +280,11 @@ class _Slot(NamedTuple):
 
 def _call(prefix: str, module: str, entry: Entry) -> list[str]:
     """Return the C function that calls a function of the module."""
-    try:
-        convention = cconv.parse(core.text_bytes(entry.export.calling_convention))
-    except FormatError as problem:
-        problem.excerpt = None
-        raise _Inexpressible(f"its calling convention is malformed: {problem}") from None
+    registers = entry.registers()
     scope = Names(reserved=_RESERVED)
     fences = 2 if entry.export.is_async else 0
-    arguments = convention.arguments[: len(convention.arguments) - fences]
-    inputs = _slots(scope, entry.inputs, arguments, "arguments")
-    results = _slots(scope, _flat(entry.results), convention.results, "results")
+    inputs = _slots(scope, entry.inputs, registers.arguments)
+    results = _slots(scope, entry.slots, registers.results)
     parameters = ["iree_runtime_session_t* session"]
     steps = []
     for slot in inputs:
@@ -353,38 +342,11 @@ def _call(prefix: str, module: str, entry: Entry) -> list[str]:
     return [*lines, "  iree_runtime_call_deinitialize(&call);", "  return status;", "}"]
 
 
-def _flat(results: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return the results of the call: the slots of a structure that is the only result."""
-    if len(results) != 1:
-        return results
-    match results[0].type:
-        case types.List(items) | types.Tuple(items):
-            pairs: Sequence[tuple[str, types.Type]] = [("", item) for item in items]
-        case types.Dict(items):
-            pairs = items
-        case _:
-            return results
-    default = results[0].identifier
-    return tuple(
-        Value(name, identifier(name, f"{default}_{index}"), type)
-        for index, (name, type) in enumerate(pairs)
-    )
-
-
 def _slots(
-    scope: Names,
-    values: Sequence[Value],
-    registers: Sequence[cconv.RegisterType | cconv.Span],
-    what: str,
+    scope: Names, values: Sequence[Value], registers: Sequence[cconv.RegisterType]
 ) -> list[_Slot]:
-    if len(values) != len(registers):
-        raise _Inexpressible(
-            f"its description has {len(values)} {what}, and its calling convention {len(registers)}"
-        )
     found = []
     for value, register in zip(values, registers, strict=True):
-        if isinstance(register, cconv.Span):
-            raise _Inexpressible("it is variadic")
         name = value.identifier + ("_" if value.identifier.isupper() else "")
         type = value.type
         is_view = isinstance(type, types.Buffer) or (

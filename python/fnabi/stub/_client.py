@@ -9,7 +9,7 @@ from fnabi._base.version import VERSION
 from fnabi.run.client import Client, without_fences
 from fnabi.stub._code import Stub, docstring, function, indented, listing, literal, location, remark
 from fnabi.stub._hints import RESERVED, imports_of
-from fnabi.stub._interface import Entry, Interface, Value, driver
+from fnabi.stub._interface import Entry, InexpressibleError, Interface, Value, driver
 
 _NUMPY = frozenset(
     f"{kind}{bits}"
@@ -37,7 +37,14 @@ def client(interface: Interface, output: str | None) -> Stub:
 
     """
     notices = list(interface.omitted)
-    called = interface.entries
+    called = []
+    for entry in interface.entries:
+        try:
+            entry.registers()
+        except InexpressibleError as problem:
+            notices.append(f"{literal(entry.export.name)} has no method: {problem}")
+        else:
+            called.append(entry)
     asynchronous = [entry.export.name for entry in called if entry.export.is_async]
     scope = Names(reserved=OWN)
     name = scope.add(_class_name(interface.name), "Module")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from fnabi._base.names import Names
+from fnabi import types
+from fnabi._base import core
+from fnabi._base.names import Names, identifier
 from fnabi._base.text import known_names
+from fnabi.abi import cconv
 from fnabi.errors import FormatError, NotFoundError
 from fnabi.run.client import without_fences
 from fnabi.stub._code import literal
@@ -33,6 +36,17 @@ class Value(NamedTuple):
     type: Type
 
 
+class InexpressibleError(Exception):
+    """A function that a target cannot call; the text says why."""
+
+
+class Registers(NamedTuple):
+    """The registers of a call, without those of fences."""
+
+    arguments: tuple[cconv.RegisterType, ...]
+    results: tuple[cconv.RegisterType, ...]
+
+
 class Entry(NamedTuple):
     """A function.
 
@@ -53,6 +67,59 @@ class Entry(NamedTuple):
     def title(self) -> str:
         """The name and signature as text; dims that are proven equal share a letter."""
         return f"{self.export.name}{self.export.signature_text}"
+
+    @property
+    def slots(self) -> tuple[Value, ...]:
+        """The results of the call: the slots of a structure that is the only result."""
+        if len(self.results) != 1:
+            return self.results
+        match self.results[0].type:
+            case types.List(items) | types.Tuple(items):
+                pairs: Sequence[tuple[str, Type]] = [("", item) for item in items]
+            case types.Dict(items):
+                pairs = items
+            case _:
+                return self.results
+        default = self.results[0].identifier
+        return tuple(
+            Value(name, identifier(name, f"{default}_{index}"), type)
+            for index, (name, type) in enumerate(pairs)
+        )
+
+    def registers(self) -> Registers:
+        """Return the registers that the calling convention has for the arguments and results.
+
+        Raises:
+            InexpressibleError: when it is malformed or variadic, or has other numbers of them than
+                the description of the function.
+
+        """
+        try:
+            convention = cconv.parse(core.text_bytes(self.export.calling_convention))
+        except FormatError as problem:
+            problem.excerpt = None
+            raise InexpressibleError(f"its calling convention is malformed: {problem}") from None
+        fences = 2 if self.export.is_async else 0
+        arguments = convention.arguments[: len(convention.arguments) - fences]
+        return Registers(
+            _fitting(self.inputs, arguments, "arguments"),
+            _fitting(self.slots, convention.results, "results"),
+        )
+
+
+def _fitting(
+    values: Sequence[Value], registers: Sequence[cconv.RegisterType | cconv.Span], what: str
+) -> tuple[cconv.RegisterType, ...]:
+    if len(values) != len(registers):
+        raise InexpressibleError(
+            f"its description has {len(values)} {what}, and its calling convention {len(registers)}"
+        )
+    found = []
+    for each in registers:
+        if isinstance(each, cconv.Span):
+            raise InexpressibleError("it is variadic")
+        found.append(each)
+    return tuple(found)
 
 
 class Interface(NamedTuple):
