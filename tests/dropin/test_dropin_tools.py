@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import subprocess
 import sys
@@ -215,3 +216,44 @@ def test_the_base_of_objects_is_no_type() -> None:
     assert base is not ours.Object
     with pytest.raises(TypeError, match="CObject is not registered"):
         ours.core.TypeSchema.from_annotation(base)
+
+
+def test_builds_have_the_arguments_of_the_original() -> None:
+    compilers = import_module("tvm_ffi.cpp"), ours.cpp
+    for name in ours.cpp.__all__:
+        expected, found = (inspect.signature(getattr(cpp, name)).parameters for cpp in compilers)
+        assert [*found] == [*expected]
+        assert [each.default for each in found.values()] == [
+            each.default for each in expected.values()
+        ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("ninja") is None, reason="ninja is not installed")
+def test_a_binary_is_embedded_in_what_is_built(tmp_path: Path) -> None:
+    source = """
+int add_one(int x) { return x + 1; }
+extern "C" const char __tvm_ffi__cubin_kernel;
+int first() { return *&__tvm_ffi__cubin_kernel; }
+"""
+    library = ours.cpp.load_inline(
+        "embedding",
+        cpp_sources=source,
+        functions=["add_one", "first"],
+        embed_cubin={"kernel": b"A cubin"},
+        build_directory=str(tmp_path),
+    )
+    assert (library.add_one(2), library.first()) == (3, ord("A"))
+
+
+def test_functions_are_put_into_a_module_of_either_name() -> None:
+    told = run_apart(
+        """
+        import fnabi.dropin.tvm_ffi
+        fnabi.dropin.tvm_ffi.install()
+        from tvm_ffi import init_ffi_api, testing
+        init_ffi_api("testing", "tvm_ffi.testing")
+        print(testing.echo(3))
+        """
+    )
+    assert told == "3\n"

@@ -17,7 +17,10 @@ __all__ = ["build", "build_inline", "load", "load_inline"]
 _CODE = """
 import json, sys
 from tvm_ffi import cpp
-print(getattr(cpp, sys.argv[1])(**json.load(sys.stdin)))
+given = json.load(sys.stdin)
+if embedded := given.get("embed_cubin"):
+    given["embed_cubin"] = {name: bytes.fromhex(code) for name, code in embedded.items()}
+print(getattr(cpp, sys.argv[1])(**given))
 """
 
 _Texts = Sequence[str] | str | None
@@ -27,7 +30,7 @@ def _compiled(function: str, arguments: Mapping[str, Any]) -> str:
     """Call a function of ``tvm_ffi.cpp``, which returns the path of a library."""
     done = subprocess.run(
         [sys.executable, "-c", _CODE, function],
-        input=json.dumps(arguments),
+        input=json.dumps(arguments, default=bytes.hex),
         capture_output=True,
         text=True,
         check=False,
@@ -92,6 +95,7 @@ def build_inline(
     extra_ldflags: Sequence[str] | None = None,
     extra_include_paths: Sequence[str] | None = None,
     build_directory: str | None = None,
+    embed_cubin: Mapping[str, bytes] | None = None,
     backend: str | None = None,
     output: str | None = None,
 ) -> str:
@@ -115,6 +119,7 @@ def load_inline(
     extra_ldflags: Sequence[str] | None = None,
     extra_include_paths: Sequence[str] | None = None,
     build_directory: str | None = None,
+    embed_cubin: Mapping[str, bytes] | None = None,
     keep_module_alive: bool = True,
     backend: str | None = None,
 ) -> Module:

@@ -169,7 +169,10 @@ def get_registered_type_keys() -> Sequence[str]:
 
 def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
     """Put the functions of a namespace into a module, by the part after the last dot."""
-    module = sys.modules[target_module_name or namespace]
+    name = target_module_name or namespace
+    if name not in sys.modules and name.startswith("tvm_ffi."):
+        import_module(name)  # under this name too, and not only where it is
+    module = sys.modules[name]
     prefix = namespace.removeprefix("tvm.")
     for name in list_global_func_names():
         if not name.startswith(prefix):
