@@ -1323,6 +1323,27 @@ def test_call_that_fails() -> None:
     assert run("call", path).status == 2
 
 
+def test_inspect_shows_names_of_parameters(tmp_path: Path) -> None:
+    source = tmp_path / "named.c"
+    source.write_text(
+        """
+#include <fnabi/callee.h>
+CALLEE_PARAMETERS(scale, x, factor)
+CALLEE_SIGNATURE(scale, CALLEE_TYPE("int"), CALLEE_TYPE("ffi.Tensor") "," CALLEE_TYPE("float"))
+CALLEE_DOC(scale, "Scale.")
+CALLEE_EXPORT(scale) { return callee_return_int(call, 0); }
+CALLEE_PARAMETERS(area, width, height)
+CALLEE_EXPORT(area) { return callee_return_int(call, 0); }
+"""
+    )
+    library = tmp_path / "named.so"
+    options = ["-shared", "-fPIC", f"-I{fnabi.get_include()}", "-o", library, source]
+    subprocess.run(["cc", *options], check=True)
+    done = run("inspect", "--metadata", str(library))
+    assert "  scale  (x: ffi.Tensor, factor: float) -> int\n      Scale.\n" in done.out
+    assert "  area   (width, height)\n" in done.out
+
+
 def test_inspect_shows_metadata_of_a_library() -> None:
     path = interop_library("c_plain")
     done = run("inspect", "--metadata", "--function", "add_ints", path)

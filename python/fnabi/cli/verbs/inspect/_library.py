@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fnabi.calls import library, reflection, registry
 from fnabi.calls._library_file import readable, why_none
+from fnabi.calls.function import Function
+from fnabi.calls.schema import FunctionSchema
 from fnabi.cli._arguments import no_function
 from fnabi.cli._screen import Part, Screen, counted, name_width, one_line, plain, signature
 from fnabi.cli._values import fields
@@ -61,8 +63,8 @@ def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
         about = ", ".join(kind for kind, of in kinds.items() if name in of)
         shown: Part = (f"[{about}]" if about else "", "about")
         if loaded is not None:
-            function = loaded[name]
-            shown = "" if function.schema is None else signature(str(function.schema))
+            text = _typed(loaded[name])
+            shown = "" if text is None else signature(text)
         screen.write("  ", (one_line(name).ljust(width), "name"), "  ", shown, hang=6)
         if loaded is not None and (doc := loaded[name].__doc__):
             for line in plain(doc).splitlines():
@@ -91,9 +93,22 @@ def _run(path: str, found: library.LibraryFile) -> _Registered:
     )
 
 
+def _typed(function: Function) -> str | None:
+    """Return the parameters of a function, with what is known of their names and types."""
+    schema, names = function.schema, function.names
+    types = schema.params if isinstance(schema, FunctionSchema) else None
+    if names is None or (types is not None and len(types) != len(names)):
+        return None if schema is None else str(schema)
+    pairs: Iterable[str] = names
+    if types is not None:
+        pairs = (f"{name}: {type}" for name, type in zip(names, types, strict=True))
+    result = f" -> {schema.result}" if isinstance(schema, FunctionSchema) else ""
+    return f"({', '.join(pairs)}){result}"
+
+
 def _signature(name: str) -> str | None:
     function = registry.get_global_func(name, allow_missing=True)
-    return None if function is None or function.schema is None else str(function.schema)
+    return None if function is None else _typed(function)
 
 
 def _show_registered(screen: Screen, registered: _Registered) -> None:
@@ -175,8 +190,7 @@ def _library_json(
         if loaded is None:
             return {}
         function = loaded[name]
-        signature = None if function.schema is None else str(function.schema)
-        return {"signature": signature, "text": function.__doc__}
+        return {"signature": _typed(function), "text": function.__doc__}
 
     return {
         "schema": _LIBRARY_SCHEMA,
