@@ -243,6 +243,14 @@ def test_the_function_that_was_called_is_the_place() -> None:
     assert failures.explain(text)
 
 
+def test_the_function_that_was_called_is_in_another_module() -> None:
+    text = "input0 shape dimension 0 mismatch; expected 4 but have 5; invoking function 'dyn'"
+    other = "the module has no function dyn: the error is about another one"
+    for message in (text, text.replace("dyn'", "normalize'")):
+        (found,) = failures.explain(message, vmfb.open(CLASSIFIER))
+        assert (found.places == (other,)) == ("dyn" in message)
+
+
 def test_wrong_arguments() -> None:
     with pytest.raises(ArgumentTypeError, match="expected str, got bytes"):
         failures.explain(b"text")  # type: ignore[arg-type]

@@ -34,6 +34,8 @@ def places(
     find = _FINDERS.get(name)
     if find is None:
         return ()
+    if find in (_count, _input) and called is not None and called not in module.exports:
+        return (one_line(f"the module has no function {called}: the error is about another one"),)
     context = {} if called is None else {_CALLED: called}
     return tuple(map(one_line, find(values | context, module)))
 
