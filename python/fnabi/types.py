@@ -460,7 +460,8 @@ class _Parser:
             elif digits is None and self.take("?"):
                 dims.append(None)
             else:
-                raise self.fail("malformed shape", "a number or '?'")
+                most = f"a dim of at most {_DIM_MAX}"
+                raise self.fail("malformed shape", "a number or '?'" if digits is None else most)
             if self.take("]"):
                 return tuple(dims)
             self.need("x")

@@ -124,6 +124,7 @@ def test_references_have_quotes_where_brackets_do_not_match() -> None:
         ("(flot32) -> ()", 1, "unknown type 'flot32'"),
         ("(float32[4y]) -> ()", 10, "expected 'x'"),
         ("(float32[-1]) -> ()", 9, "malformed shape"),
+        ("(float32[9223372036854775808]) -> ()", 28, "malformed shape"),
         ("() -> () x", 9, "text after the signature"),
         ("(ref<>) -> ()", 5, "the name of a type"),
         ("((int32)) -> ()", 8, "malformed tuple"),

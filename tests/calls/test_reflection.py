@@ -203,6 +203,11 @@ def test_classes_that_expect_another_layout(Point):
     check_nothing_kept(refuse, fnabi.Array, fnabi.Array.__name__)
 
 
+def test_a_name_like_that_of_a_type(Point):
+    with pytest.raises(fnabi.NotFoundError, match=r"'tests\.Piont'; did you mean .*tests\.Point"):
+        fnabi.get_type("tests.Piont")
+
+
 def test_a_dialect_keeps_the_last_class(Point):
     dialect = lane.Dialect()
 

@@ -1336,3 +1336,13 @@ def test_devices_of_any_integer():
     for wrong in (2**31, -(2**31) - 1, 1.0, None):
         with pytest.raises(CallError, match="expected int32"):
             Device(1, wrong)
+
+
+def test_what_no_tensor_can_be_made_of_is_named():
+    for given, text in (
+        (np.array(["a"]), "DLPack has no such dtype"),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), "the array has a mask"),
+        (3, "expected an array"),
+    ):
+        with pytest.raises(CallError, match=rf"^from_dlpack: x: {text}"):
+            from_dlpack(given)

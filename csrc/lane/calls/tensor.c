@@ -540,7 +540,14 @@ static PyObject* from_dlpack(PyObject* module, PyObject* array) {
   lane_converting = &reading;
   int status = lane_own(array, &any);
   lane_converting = outer;
-  if (status < 0) return NULL;
+  if (status < 0) {
+    PyObject *kind, *problem;
+    if (!lane_call_error_take(&kind, &problem)) return NULL;
+    PyErr_Format(kind, "from_dlpack: x: %S", problem);
+    Py_XDECREF(kind);
+    Py_XDECREF(problem);
+    return NULL;
+  }
   if (any.type_index == FNABI_INDEX_TENSOR)
     return lane_wrap(type, any.v_object);
   fnabi_any_release(&any);

@@ -48,6 +48,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from fnabi._base import lane
+from fnabi._base.text import did_you_mean
 from fnabi.calls import schema
 from fnabi.calls._array import Array, List
 from fnabi.calls._map import Dict, Map
@@ -380,7 +381,8 @@ def get_type(type_key: str) -> ObjectType:
         raise ArgumentTypeError(f"get_type: type_key: expected str, got {type(type_key).__name__}")
     index = lane.type_index_of(type_key)
     if index is None or index < _FIRST:
-        raise NotFoundError(f"get_type: type_key: no type has the key {type_key!r}")
+        hint = did_you_mean(type_key, list_type_keys())
+        raise NotFoundError(f"get_type: type_key: no type has the key {type_key!r}{hint}")
     return _classes_of_fnabi.refreshed(index)
 
 
