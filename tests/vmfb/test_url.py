@@ -102,6 +102,27 @@ def test_secrets_of_a_url_in_a_path() -> None:
     assert found == "https://h/proxy/https://h/m.vmfb;v=1"
 
 
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://h/f?a=1?token=hunter2", "https://h/f?a=1"),
+        ("https://h/cb#a=b?token=hunter2", "https://h/cb#a=b"),
+        ("https://h/p&token=hunter2", "https://h/p"),
+        ("https://h/f;x=1,token=hunter2", "https://h/f;x=1"),
+        ("https://h/f?a=1,token=hunter2", "https://h/f?a=1"),
+        (
+            'https://h/f?data={"token":"hunter2"}',
+            "https://h/f?data=%7B%22token%22%3A%22%2A%2A%2A%22%7D",
+        ),
+        ("https://h/f?data=%7B%22token%22:%22hunter2%22%7D&b=1", None),
+    ],
+)
+def test_secrets_beside_other_parameters(url: str, expected: str | None) -> None:
+    found = shown(url)
+    assert "hunter2" not in found
+    assert expected in (found, None)
+
+
 def test_what_stays_of_urls() -> None:
     """Two files do not become one, and where a file is stays known."""
     for url in (

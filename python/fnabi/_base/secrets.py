@@ -65,7 +65,7 @@ _PAIR = (
 )
 """Both begin where a word does, and read it once: a search within would take quadratic time."""
 
-_PARAMETER = r";([^=/;]++)=[^/;]*+"
+_PARAMETER = r"[;&,]([^=/;&,]++)=[^/;&,]*+"
 """A parameter of a path."""
 
 _HEADER = r"(?i)\b(bearer|basic|token) ([A-Za-z0-9._~+/=-]*[0-9][A-Za-z0-9._~+/=-]{7,})"
@@ -145,7 +145,7 @@ def _plain_user(protocol: str, user: str) -> str:
 
 
 def _plain_query(query: str, depth: int) -> str:
-    parts = re.split(r"([&;])", query)
+    parts = re.split(r"([&;?,])", query)
     names = [_name(part.partition("=")[0]) if "=" in part else "" for part in parts[::2]]
     lower = {name.lower() for name in names}
     is_signed = any(map(_gives_access, names)) or {"md5", "expires"} <= lower
@@ -164,7 +164,9 @@ def _plain_query(query: str, depth: int) -> str:
 
             value = blake2b(value.encode(), digest_size=4).hexdigest()
             part = f"{part.partition('=')[0]}={value}" if name else value
-        elif "://" in value and (plain := _plain(value, depth + 1)) != value:
+        elif ("://" in value and (plain := _plain(value, depth + 1)) != value) or (
+            (plain := re.sub(_PAIR, _hide_pair, value)) != value  # such as JSON
+        ):
             part = f"{part.partition('=')[0]}={_quoted(plain)}"
         kept += (parts[2 * index - 1] if kept else "") + part
     return kept
@@ -260,7 +262,7 @@ def _of_url(url: str, depth: int = 0) -> Iterator[str]:
             yield user.partition(":")[2]
             if not _plain_user(protocol.lower(), user):
                 yield user.partition(":")[0]
-        for pair in re.split(r"[&;?#]", rest)[1:]:
+        for pair in re.split(r"[&;?#,]", rest)[1:]:
             name, equals, value = pair.partition("=")
             name = _name(name)
             random = name.lower() in _UNCERTAIN and re.fullmatch(_RANDOM, _unquoted(value))

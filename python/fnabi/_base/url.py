@@ -61,7 +61,7 @@ class Url(str):
 
 def public(path: str) -> str:
     """Return a path as it may be shown; a `Url` for a URL with secrets."""
-    if isinstance(path, Url) or not (is_remote(path) and {*"@?#;%"} & {*path}):
+    if isinstance(path, Url) or not (is_remote(path) and {*"@?#;%="} & {*path}):
         return path
     made = Url(path)
     return made if made != path else path
