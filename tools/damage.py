@@ -262,6 +262,13 @@ def read_archive(data: bytes) -> object:
     return explore(parameters.read_archive(data))
 
 
+def read_gguf(data: bytes) -> object:
+    """Read a GGUF file."""
+    from fnabi import parameters
+
+    return explore(parameters.read_gguf(data))
+
+
 # ---------------------------------------------------------------------------------------- seeds
 
 
@@ -381,6 +388,7 @@ KINDS: dict[str, tuple[Read, Callable[[], list[bytes]]]] = {
     "pickle": (read_pickle, pickle_seeds),
     "baseline": (read_baseline, baseline_seeds),
     "archive": (read_archive, lambda: files("tests/data/*/*.irpa")),
+    "gguf": (read_gguf, lambda: files("tests/data/*/*.gguf")),
     "log": (read_log, log_seeds),
 }
 DOCUMENTED: dict[str, tuple[type[Exception], ...]] = {"table": (OSError,), "calls": (OSError,)}

@@ -719,7 +719,7 @@ LOCAL = {
     "extract.extract": "written to this machine",
     "library.read": "a library of this machine",
     "load_module": "a library, which the system loads",
-    "parameters.read": "read by gguf and safetensors, or mapped into memory",
+    "parameters.read": "read by safetensors, or mapped into memory",
     "rodata.RodataSegment.extract": "written to this machine",
 }
 """Callables with a path that is no URL, and why."""

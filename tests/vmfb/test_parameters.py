@@ -18,6 +18,7 @@ from support.paths import DATA
 
 NEEDS = DATA / "needs"
 ARCHIVE = NEEDS / "params.irpa"
+GGUF = NEEDS / "params.gguf"
 MODULE = NEEDS / "params_vmvx.vmfb"
 INDEX = {"layer.weight": 48, "layer.bias": 12, "scale": 16}
 
@@ -140,19 +141,88 @@ def test_other_formats(tmp_path: Path) -> None:
         parameters.read(path)
 
 
-def test_gguf(tmp_path: Path) -> None:
-    gguf = pytest.importorskip("gguf")
-    path = tmp_path / "p.gguf"
-    writer = gguf.GGUFWriter(path, "test")
-    writer.add_tensor("layer.weight", np.zeros((3, 4), np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    assert parameters.read(path) == {"layer.weight": 48}
-    path.write_bytes(path.read_bytes()[:30])
-    with pytest.raises(FormatError, match="damaged GGUF file"):
-        parameters.read(path)
+def gguf(*pairs: bytes, tensors: bytes = b"", count: int = 0, order: str = "<") -> bytes:
+    """A GGUF file of these pairs of metadata and infos of tensors, with 64 bytes of data."""
+    head = b"GGUF" + struct.pack(f"{order}IQQ", 3, count, len(pairs)) + b"".join(pairs) + tensors
+    return head + bytes(-len(head) % 32) + bytes(64)
+
+
+def text(data: bytes, order: str = "<") -> bytes:
+    """A string of GGUF."""
+    return struct.pack(f"{order}Q", len(data)) + data
+
+
+def pair(kind: int, value: bytes) -> bytes:
+    return text(b"a") + struct.pack("<I", kind) + value
+
+
+def tensor(
+    *dims: int, kind: int = 0, offset: int = 0, name: bytes = b"t", order: str = "<"
+) -> bytes:
+    """The info of a tensor in GGUF."""
+    numbers = struct.pack(f"{order}I{len(dims)}QIQ", len(dims), *dims, kind, offset)
+    return text(name, order) + numbers
+
+
+def test_gguf() -> None:
+    assert parameters.read(GGUF) == {**INDEX, "quantized": 136}
+    assert parameters.read_gguf(gguf()) == {}
+    aligned = text(b"general.alignment") + struct.pack("<II", 4, 64)
+    assert parameters.read_gguf(gguf(aligned, tensors=tensor(), count=1)) == {"t": 4}
+    swapped = gguf(tensors=tensor(2, 8, offset=0, order=">"), count=1, order=">")
+    assert parameters.read_gguf(swapped) == {"t": 64}
+    both = tensor(0, 2**40, name=b"\xff") + tensor(32, kind=8, offset=30)
+    assert parameters.read_gguf(gguf(tensors=both, count=2)) == {"\udcff": 0, "t": 34}
+    nested = b"".join(struct.pack("<IQ", 9, 1) for _ in range(63)) + struct.pack("<IQ", 8, 0)
+    assert parameters.read_gguf(gguf(pair(9, nested))) == {}
+
+
+def test_types_of_gguf() -> None:
+    """The sizes of all types of tensors are those of the official package."""
+    constants = pytest.importorskip("gguf.constants")
+    sizes = {int(kind): each for kind, each in constants.GGML_QUANT_SIZES.items()}
+    assert sizes == {kind: each for kind, each in parameters._BLOCKS.items() if kind in sizes}
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"GGUF", "4 bytes are outside the file"),
+        (b"GGUF" + struct.pack("<IQQ", 4, 0, 0), "unknown version 4"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 2**63, 0), "8 bytes are outside the file"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 0, 2**63), "8 bytes are outside the file"),
+        (gguf(struct.pack("<Q", 2**40)), f"{2**40} bytes are outside the file"),
+        (gguf(pair(8, struct.pack("<Q", 2**40))), f"{2**40} bytes are outside the file"),
+        (gguf(pair(9, struct.pack("<IQ", 0, 2**40))), f"{2**40} bytes are outside the file"),
+        (gguf(pair(9, struct.pack("<IQ", 8, 2**40))), f"{2**40} values are outside the file"),
+        (gguf(pair(9, struct.pack("<IQ", 9, 2**40))), f"{2**40} values are outside the file"),
+        (
+            gguf(pair(9, struct.pack("<IQ", 9, 1) * 1000)),
+            "more than 64 arrays inside of each other",
+        ),
+        (gguf(pair(13, b"")), "unknown type 13"),
+        (gguf(tensors=tensor(*[1] * 65), count=1), "tensor has 65 dims, expected at most 64"),
+        (gguf(tensors=tensor(1, kind=4), count=1), "unknown tensor type 4"),
+        (gguf(tensors=tensor(33, kind=8), count=1), "the first dim is not a multiple of 32"),
+        (gguf(tensors=tensor() * 2, count=2), "two tensors have one name"),
+        (gguf(tensors=tensor(17), count=1), "tensor outside the file"),
+        (gguf(tensors=tensor(*[2**63] * 64), count=1), "tensor outside the file"),
+        (gguf(tensors=tensor(offset=2**63), count=1), "tensor outside the file"),
+    ],
+)
+def test_damaged_gguf(data: bytes, reason: str) -> None:
+    """Counts and sizes that the file does not have are refused before anything is made of them."""
+    with pytest.raises(FormatError, match=f"damaged GGUF file: {reason}") as caught:
+        parameters.read_gguf(data)
+    assert caught.value.code == "gguf"
+    assert caught.value.offset <= len(data)
+
+
+def test_gguf_that_is_cut() -> None:
+    data = GGUF.read_bytes()
+    for size in range(4, len(data) - 24):  # before the padding at the end
+        with pytest.raises(FormatError, match="damaged GGUF file"):
+            parameters.read_gguf(data[:size])
 
 
 def test_other_files(tmp_path: Path) -> None:
@@ -201,10 +271,6 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "No such file" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("suffix", [".gguf", ".safetensors"])
-def test_the_package_of_a_format_is_missing(
-    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = suffix[1:]
-    with pytest.raises(CallError, match=rf"needs the package no_{name}, which is not installed"):
-        parameters._package(f"no_{name}", tmp_path)
+def test_the_package_of_a_format_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(CallError, match="needs the package no_such, which is not installed"):
+        parameters._package("no_such", tmp_path)

@@ -19,6 +19,13 @@ are relative to their header. Strings are in the metadata segment, data in the s
       splat 1:     u64 length, 16 bytes of pattern, u8 length of the pattern
       data 2:      offset and size in the storage
       external 3:  path, u64 offset and u64 size in that file
+
+A GGUF file has metadata, then the infos of its tensors, then their data at a multiple of the
+alignment, which is 32 unless the metadata has ``general.alignment``. A string has a u64 size::
+
+    header:  "GGUF", u32 version, u64 tensor count, u64 metadata count
+    pair:    name, u32 type, value; an array has the u32 type and the u64 count of its items first
+    tensor:  name, u32 dim count, u64 dims with the fastest first, u32 type, u64 offset in the data
 """
 
 from __future__ import annotations
@@ -61,7 +68,7 @@ def read(path: str | os.PathLike[str]) -> Index:
 
     Raises:
         FormatError: If the file is damaged or has an unknown format.
-        CallError: If the package for the format is not installed: ``gguf`` or ``safetensors``.
+        CallError: If the package ``safetensors`` is not installed, which reads its format.
         OSError: If the file cannot be read.
 
     Example:
@@ -75,11 +82,9 @@ def read(path: str | os.PathLike[str]) -> Index:
     path = path_text("parameters.read: path", path)
     with open_file(path) as file:
         start = file.read(9)
-        if start[:4] == b"IRPA":
+        if start[:4] in (b"IRPA", b"GGUF"):
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                return read_archive(data)
-    if start[:4] == b"GGUF":
-        return _read_gguf(path)
+                return read_archive(data) if start[:4] == b"IRPA" else read_gguf(data)
     if len(start) == 9 and start[8:] == b"{":  # after the size of the header
         return _read_safetensors(path)
     expected = '"IRPA", "GGUF" or a safetensors header'
@@ -172,13 +177,140 @@ def _package(name: str, path: object) -> Any:
         ) from None
 
 
-def _read_gguf(path: str | os.PathLike[str]) -> Index:
-    gguf = _package("gguf", path)
-    try:
-        reader = gguf.GGUFReader(os.fspath(path))
-        return {str(tensor.name): int(tensor.n_bytes) for tensor in reader.tensors}
-    except Exception as problem:  # the package raises what NumPy and Python raise
-        raise _error("gguf", 0, f"damaged GGUF file: {problem}") from problem
+# Bytes of the values of GGUF's types, at the index of the type. Strings and arrays, which have
+# what the table lacks, begin with so many.
+_VALUE_SIZES = (1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8)
+_UINT32, _STRING, _ARRAY = 4, 8, 9
+
+# Elements and bytes of a block of each type of GGUF's tensors.
+_BLOCKS = {
+    0: (1, 4),  # F32
+    1: (1, 2),  # F16
+    2: (32, 18),  # Q4_0
+    3: (32, 20),  # Q4_1
+    6: (32, 22),  # Q5_0
+    7: (32, 24),  # Q5_1
+    8: (32, 34),  # Q8_0
+    9: (32, 40),  # Q8_1
+    10: (256, 84),  # Q2_K
+    11: (256, 110),  # Q3_K
+    12: (256, 144),  # Q4_K
+    13: (256, 176),  # Q5_K
+    14: (256, 210),  # Q6_K
+    15: (256, 292),  # Q8_K
+    16: (256, 66),  # IQ2_XXS
+    17: (256, 74),  # IQ2_XS
+    18: (256, 98),  # IQ3_XXS
+    19: (256, 50),  # IQ1_S
+    20: (32, 18),  # IQ4_NL
+    21: (256, 110),  # IQ3_S
+    22: (256, 82),  # IQ2_S
+    23: (256, 136),  # IQ4_XS
+    24: (1, 1),  # I8
+    25: (1, 2),  # I16
+    26: (1, 4),  # I32
+    27: (1, 8),  # I64
+    28: (1, 8),  # F64
+    29: (256, 56),  # IQ1_M
+    30: (1, 2),  # BF16
+    34: (256, 54),  # TQ1_0
+    35: (256, 66),  # TQ2_0
+    39: (32, 17),  # MXFP4
+    40: (64, 36),  # NVFP4
+    41: (128, 18),  # Q1_0
+}
+_DIMS_MOST, _NESTING_MOST = 64, 64
+
+
+def read_gguf(data: bytes | mmap.mmap) -> Index:
+    """List the parameters of a GGUF file, in the order of the file.
+
+    Raises:
+        FormatError: If a part of it is outside the file, or has an unknown type or version.
+
+    """
+    reader = _Gguf(data)
+    tensors, pairs = reader.number("Q"), reader.number("Q")
+    alignment = 32
+    for _ in range(pairs):
+        name, kind = reader.text(), reader.number("I")
+        if name == b"general.alignment" and kind == _UINT32:
+            alignment = reader.number("I") or 1
+        else:
+            reader.skip(kind, 1)
+    index: Index = {}
+    end = 0
+    for _ in range(tensors):
+        name, count = reader.text(), reader.number("I")
+        if count > _DIMS_MOST:
+            raise reader.error(f"tensor has {count} dims, expected at most {_DIMS_MOST}")
+        dims = [reader.number("Q") for _ in range(count)]
+        kind, offset = reader.number("I"), reader.number("Q")
+        if kind not in _BLOCKS:
+            raise reader.error(f"unknown tensor type {kind}")
+        elements, size = _BLOCKS[kind]
+        if (dims[0] if dims else 1) % elements:
+            raise reader.error(f"the first dim is not a multiple of {elements}")
+        key = name.decode("utf-8", "surrogateescape")
+        if key in index:
+            raise reader.error("two tensors have one name")
+        index[key] = prod(dims) // elements * size
+        end = max(end, offset + index[key])
+    start = -(-reader.at // alignment) * alignment
+    if index and end > len(data) - start:
+        raise reader.error("tensor outside the file")
+    return index
+
+
+class _Gguf:
+    """A GGUF file and an offset in it; whatever is read is checked to be inside the file."""
+
+    def __init__(self, data: bytes | mmap.mmap) -> None:
+        self.data, self.at, self._order = data, 4, "<"
+        version = self.number("I")
+        if version and version % 65536 == 0:  # written on a machine with the other byte order
+            self._order = ">"
+            version = int.from_bytes(version.to_bytes(4, "little"), "big")
+        if version not in (2, 3):
+            raise self.error(f"unknown version {version}, expected 2 or 3")
+
+    def error(self, reason: str) -> FormatError:
+        return _error("gguf", min(self.at, len(self.data)), f"damaged GGUF file: {reason}")
+
+    def take(self, size: int) -> int:
+        """Go on by a number of bytes, and return the offset before."""
+        begin = self.at
+        if size > len(self.data) - begin:
+            raise self.error(f"{size} bytes are outside the file")
+        self.at += size
+        return begin
+
+    def number(self, kind: Literal["I", "Q"]) -> int:
+        begin = self.take(4 if kind == "I" else 8)
+        (value,) = struct.unpack_from(self._order + kind, self.data, begin)
+        return int(value)
+
+    def text(self) -> bytes:
+        begin = self.take(self.number("Q"))
+        return self.data[begin : self.at]
+
+    def skip(self, kind: int, count: int, nesting: int = 0) -> None:
+        """Go on after values of a type."""
+        if kind >= len(_VALUE_SIZES):
+            raise self.error(f"unknown type {kind}")
+        size = count * _VALUE_SIZES[kind]
+        if kind not in (_STRING, _ARRAY):
+            self.take(size)
+            return
+        if size > len(self.data) - self.at:  # so many are not even begun
+            raise self.error(f"{count} values are outside the file")
+        if nesting > _NESTING_MOST:
+            raise self.error(f"more than {_NESTING_MOST} arrays inside of each other")
+        for _ in range(count):
+            if kind == _STRING:
+                self.take(self.number("Q"))
+            else:
+                self.skip(self.number("I"), self.number("Q"), nesting + 1)
 
 
 # Bits of the elements of safetensors' dtypes.
