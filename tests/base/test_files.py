@@ -201,6 +201,26 @@ def test_nothing_but_files_is_replaced(special: tuple[str, str]) -> None:
     assert os.lstat(path).st_ino == before.st_ino
 
 
+def test_links_to_what_is_no_file_stay(special: tuple[str, str], tmp_path: Path) -> None:
+    """Such as /dev/stdout, which root could replace."""
+    link = tmp_path / "the link"
+    link.symlink_to(special[0])
+    with pytest.raises(OSError, match=r"the output is a .*, expected|Is a dir") as caught:
+        write_whole(link).__enter__()
+    assert caught.value.filename == str(link)
+    assert link.is_symlink()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="there is no /proc")
+def test_a_link_to_an_open_file_stays(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    with open(tmp_path / "out", "wb") as out:
+        link.symlink_to(f"/proc/self/fd/{out.fileno()}")
+        with pytest.raises(OSError, match="the output is a link to an open file, expected"):
+            write_whole(link).__enter__()
+    assert link.is_symlink()
+
+
 def test_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "out"
     (tmp_path / "link").symlink_to("nowhere")

@@ -299,9 +299,9 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
     """Write a file that appears whole, or not at all when the block fails or the process ends.
 
     The block writes to a file of its own beside the target, whose unique name begins with
-    ``.fnabi-``. At the end that file is renamed. A link at the target is replaced, and never
-    followed. A file that is replaced keeps its permissions. Several writers of one target do not
-    disturb each other: the last one to finish counts.
+    ``.fnabi-``. At the end that file is renamed. A link to a file at the target is replaced, and
+    never followed. A file that is replaced keeps its permissions. Several writers of one target do
+    not disturb each other: the last one to finish counts.
 
     Args:
         path: The target.
@@ -313,7 +313,7 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
     Raises:
         FileExistsError: when the target exists, even as a link, and `replace` is False.
         OSError: when the file cannot be written, or the target is a directory, a device, a pipe or
-            a socket.
+            a socket, or a link to one.
 
     """
     target = os.fspath(path)
@@ -343,7 +343,12 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
 
 
 def mode_of(target: str, replace: bool = True) -> int | None:
-    """Return the permissions of a file to replace; refuse what is neither that nor a link."""
+    """Return the permissions of a file to replace; None for a link to one, and for no file.
+
+    Raises:
+        OSError: when it is something else, or a link to something else or to an open file.
+
+    """
     try:
         mode = os.lstat(target).st_mode
     except OSError:  # creating the file reports what is wrong
@@ -351,7 +356,16 @@ def mode_of(target: str, replace: bool = True) -> int | None:
     if not replace:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
     if stat.S_ISLNK(mode):
-        return None
+        try:
+            mode = os.stat(target).st_mode
+            is_open_file = os.readlink(target).startswith("/proc/")  # such as /dev/stdout
+        except OSError:  # it leads nowhere
+            return None
+        if is_open_file:
+            text = "the output is a link to an open file, expected a regular file"
+            raise OSError(errno.EOPNOTSUPP, text, target)
+        if stat.S_ISREG(mode):
+            return None
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
     why = irregular(mode)
