@@ -451,6 +451,16 @@ def test_texts_with_too_many_columns(name: str, tmp_path: Path, capsys: Any) -> 
     assert not out.exists()
 
 
+def test_a_long_name_of_a_column_of_csv(tmp_path: Path, capsys: Any) -> None:
+    path, out = tmp_path / "x.csv", tmp_path / "out.parquet"
+    fault = "damaged CSV: name of a column is too long, expected at most 131,072 characters"
+    for size, status in ((131_072, 0), (131_073, 1)):
+        path.write_text(f'sig,"{"n" * size}"\nI1!R1!,1\n')
+        found = main(["decode", "--abi", "raw", "--column", "sig", str(path), "-o", str(out)])
+        assert found == status
+    assert capsys.readouterr().err.rpartition("fnabi: ")[2] == f"{path}: {fault}\n"
+
+
 def test_a_list_that_is_deeper_later(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "x.jsonl").write_text('{"sig": "I1!R1!", "x": [1]}\n' * 200_000 + DEEP)
     out = tmp_path / "out.parquet"

@@ -441,7 +441,11 @@ def _csv(_: Source, units: Units, select: Select, text: _Text) -> Table:
         head += line
         is_open ^= line.count(b'"') % 2 == 1
     if head.count(b",") < _COLUMNS:
-        names = next(csv.reader(StringIO(head.decode("utf-8", "replace"), newline="")))
+        try:
+            names = next(csv.reader(StringIO(head.decode("utf-8", "replace"), newline="")))
+        except csv.Error:  # the only one of such a reader
+            most = f"expected at most {csv.field_size_limit():,} characters"
+            raise pyarrow.ArrowInvalid(f"name of a column is too long, {most}") from None
     else:  # as pyarrow would need minutes for each row
         raise pyarrow.ArrowInvalid(_TOO_WIDE)
     schema = select(pyarrow.schema([(name, pyarrow.string()) for name in names]))
