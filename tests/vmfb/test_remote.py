@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 import os
 import shutil
 import signal
@@ -10,11 +12,13 @@ import socket
 import struct
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -487,6 +491,19 @@ def test_other_stores(tmp_path: Path) -> None:
     assert contents(vmfb.open(f"file://{tmp_path}/m.vmfb")) == contents(vmfb.open(MODULE))
 
 
+@pytest.mark.parametrize("time", ["nan", "inf", "-inf", "1e300"])
+def test_times_in_archives(time: str, tmp_path: Path) -> None:
+    """A time that is no number leaves its file readable."""
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
+        entry = tarfile.TarInfo("m.vmfb")
+        entry.size, entry.pax_headers = MODULE.stat().st_size, {"mtime": time}
+        archive.addfile(entry, io.BytesIO(MODULE.read_bytes()))
+    assert contents(vmfb.open(f"tar://m.vmfb::file://{path}")) == contents(vmfb.open(MODULE))
+    (found,) = remote.find(f"tar://*.vmfb::file://{path}", None, "test")
+    assert (found.size, found.mtime_ns, found.error) == (entry.size, None, None)
+
+
 def test_urls() -> None:
     for url in ("s3://b/k", "https://h/p", "hf://m", "simplecache::s3://b/k", "gs://*"):
         assert is_remote(url)
@@ -712,7 +729,11 @@ def test_pages_that_end_inside_of_something() -> None:
 
 
 def test_what_a_store_says_of_an_object() -> None:
-    assert remote_store.version_of({"size": 3, "Last-Modified": "no time"}).mtime_ns is None
+    vast = "Thu, 01 Jan 99999999999999999999999 00:00:00 GMT"
+    first = datetime.min  # a time of a zone that is not known, which may be before the first year
+    for wrong in ("no time", vast, first, math.nan, math.inf, -math.inf, 1e300, 10**400):
+        assert remote_store.version_of({"size": 3, "mtime": wrong}).mtime_ns is None
+    assert remote_store.version_of({"size": 3, "mtime": 9e9}).mtime_ns == 9 * 10**18
     assert isinstance(
         remote_store.error_of(KeyboardInterrupt(), "http://h/x", ""), KeyboardInterrupt
     )

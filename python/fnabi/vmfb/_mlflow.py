@@ -284,7 +284,7 @@ class MlflowStore(HttpStore):
         found = version_of(answer.headers)
         try:
             now = parsedate_to_datetime(answer.headers["Date"]).timestamp()
-        except (KeyError, ValueError):
+        except (KeyError, ValueError, OverflowError):
             return found
         is_fresh = found.mtime_ns is not None and found.mtime_ns / 1e9 > now - _FRESH
         return UNKNOWN if is_fresh else found

@@ -68,16 +68,17 @@ def version_of(info: Mapping[str, Any]) -> Version:
     """Return the version of an object from what its store reports of it."""
     etag = next((info[key] for key in _ETAGS if info.get(key)), None)
     time = next((info[key] for key in _TIMES if info.get(key)), None)
-    if isinstance(time, str):
-        try:
+    try:
+        if isinstance(time, str):
             time = parsedate_to_datetime(time)
-        except ValueError:
-            time = None
-    if isinstance(time, datetime):
-        time = time.timestamp()
-    nanoseconds = round(time * 1e9) if isinstance(time, (int, float)) else None
-    if nanoseconds is not None and abs(nanoseconds) > INT64_MOST:  # before 1678 or after 2261
-        nanoseconds = None
+        if isinstance(time, datetime):
+            time = time.timestamp()
+    except (ValueError, OverflowError):
+        time = None
+    nanoseconds = None
+    # Before 1678 and after 2261 it has none, nor if it is no number, as in some archives.
+    if isinstance(time, (int, float)) and abs(time) < INT64_MOST / 1e9:
+        nanoseconds = round(time * 1e9)
     if etag is not None:  # which may have bytes that are not UTF-8
         etag = str(etag).encode("utf-8", "backslashreplace").decode()
     return Version(info.get("size"), nanoseconds, etag)
