@@ -515,10 +515,10 @@ def test_listings_without_end(
         registry.push("long", tag, {"m.vmfb": MODULE})
     root = f"{front.root}/long"
     assert {*names(root).values()} == {None}
-    monkeypatch.setattr(_oci, "_NAMES_MOST", 2)
+    monkeypatch.setattr(_http, "NAMES_MOST", 2)
     assert {*names(root).values()} == {"more than 2 tags, manifests and files"}
     assert {*names(f"{root}:1").values()} == {None}
-    monkeypatch.setattr(_oci, "_NAMES_MOST", 100)
+    monkeypatch.setattr(_http, "NAMES_MOST", 100)
     monkeypatch.setattr(_oci, "_MANIFESTS_MOST", 1000)
     found = {*names(root).values()} - {None}
     assert found == {"the manifests have more than 0 MiB"}

@@ -341,6 +341,24 @@ def test_answers_that_are_no_page(
     assert row.error.text == text
 
 
+def test_folders_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A listing with too many names ends, and asks for no more of them."""
+    monkeypatch.setattr(remote_http, "NAMES_MOST", 300)
+    for outer in range(200):
+        (tmp_path / f"{outer}").mkdir()
+        for inner in range(100):
+            (tmp_path / f"{outer}" / f"{inner}").mkdir()
+    shutil.copy(MODULE, tmp_path)
+    with serve(tmp_path) as server:
+        (found,) = remote.find(f"{server.url}/**/*.vmfb", None, "test")
+        requests = server.requests
+        (module,) = remote.find(f"{server.url}/*.vmfb", None, "test")
+    assert found.error == "more than 300 files and folders"
+    assert found.is_folder
+    assert requests <= 1 + 2 * remote_store.REQUESTS
+    assert module.error is None
+
+
 def test_links_of_pages() -> None:
     pages = """
         <a href="a.vmfb">a</a> <A class=x HREF='sub/'>sub</A> <a href="../up.vmfb">..</a> <a>

@@ -45,6 +45,9 @@ _BUSY = (429, 502, 503, 504)
 _PASSED_OVER_MOST = 1 << 20
 """The most bytes before a range that are read from a server without ranges."""
 
+NAMES_MOST = 100_000
+"""The most names of a listing."""
+
 _RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
 
 
@@ -77,6 +80,9 @@ class HttpStore(Store):
 
     tells_versions: ClassVar[bool] = True
 
+    names: ClassVar[str] = "files and folders"
+    """What is counted in a listing."""
+
     minds_proxies: ClassVar[bool] = True
     """Whether to go through the proxies that the environment names, as packages of stores do."""
 
@@ -89,6 +95,7 @@ class HttpStore(Store):
         self.http = http
         self.at_once = REQUESTS
         self._sent: set[str] = set()
+        self._names = 0
 
     async def version(self, path: str) -> Version:
         """Ask for the version of an object."""
@@ -110,6 +117,17 @@ class HttpStore(Store):
     def text_of(self, problem: BaseException, url: str) -> str:
         """Return the text of an exception, which may quote what a server repeats of a request."""
         return without_secrets(super().text_of(problem, url), "", {"headers": self._sent})
+
+    def count(self, names: int) -> None:
+        """Refuse a listing without end, whose parts may also repeat each other.
+
+        Raises:
+            OSError: when it has more names than `NAMES_MOST`.
+
+        """
+        self._names += names
+        if self._names > NAMES_MOST:
+            raise fault(f"more than {NAMES_MOST} {self.names}")
 
     # --------------------------------------------------------------------------- what stores have
 

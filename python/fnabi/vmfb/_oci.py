@@ -63,9 +63,6 @@ _ANSWER_MOST = 1 << 20
 _PAGES_MOST = 1000
 """The most pages of a list of tags."""
 
-_NAMES_MOST = 100_000
-"""The most tags, manifests and files of a listing."""
-
 _DEPTH = 4
 """How deeply an index may be in others."""
 
@@ -162,6 +159,7 @@ class OciStore(HttpStore):
 
     wildcards: ClassVar[str] = "*?["
     tells_versions: ClassVar[bool] = False
+    names: ClassVar[str] = "tags, manifests and files"
 
     def __init__(self, url: str, options: dict[str, Any]) -> None:
         fsspec: Any = import_module("fsspec")
@@ -177,7 +175,6 @@ class OciStore(HttpStore):
         self._one = asyncio.Lock()
         self._asked: dict[tuple[str, str], asyncio.Task[_Contents]] = {}
         self._bytes = 0
-        self._names = 0
         self.place(self.path)
 
     @property
@@ -310,7 +307,7 @@ class OciStore(HttpStore):
         for _ in range(_PAGES_MOST):
             text, links = await self.request(retried(partial(self._page, url)))
             tags = _decoded(text, _Tags, "list of tags").tags or ()
-            self._count(len(tags))
+            self.count(len(tags))
             found |= dict.fromkeys(tags)
             following = links.get("next")
             if following is None:
@@ -350,17 +347,11 @@ class OciStore(HttpStore):
                     if _is_on_the_way(each, wanted)
                 ]
                 if not name:
-                    self._count(len(files) + len(manifests))
+                    self.count(len(files) + len(manifests))
             if not inner:
                 return found
             level = inner
         raise fault(f"more than {_DEPTH} indexes inside of each other")
-
-    def _count(self, names: int) -> None:
-        """Refuse a listing that has no end: indexes may also repeat each other."""
-        self._names += names
-        if self._names > _NAMES_MOST:
-            raise fault(f"more than {_NAMES_MOST} tags, manifests and files")
 
     async def _contents(self, api: str, reference: str) -> _Contents:
         """Ask for a manifest, once however many files of it are read."""

@@ -16,7 +16,7 @@ import asyncio
 import errno
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from importlib import import_module
@@ -161,8 +161,12 @@ class Store:
         """Await a request when its turn comes."""
         if self._bound is None:
             self._bound = asyncio.Semaphore(self.at_once)
-        async with self._bound:
-            return await asyncio.wait_for(work, _SECONDS)
+        try:
+            async with self._bound:
+                return await asyncio.wait_for(work, _SECONDS)
+        finally:
+            if isinstance(work, Coroutine):  # which may be cancelled before its turn
+                work.close()
 
     async def version(self, path: str) -> Version:
         """Ask for the version of an object."""
@@ -211,6 +215,9 @@ class Store:
         infos = await self.request(self.call("ls", folder, detail=True))
         return {info["name"]: info for info in infos}
 
+    def count(self, names: int) -> None:
+        """Count the names that are listed, for stores that refuse too many."""
+
     async def find(self, *, status: bool, suffix: str) -> dict[str, Any]:
         """List the files of the path, which may be a pattern, or a folder.
 
@@ -251,14 +258,21 @@ class Store:
 
         async def names_in(folder: str) -> dict[str, Any] | Exception:
             try:
-                return await self.names_in(folder)
+                names = await self.names_in(folder)
             except Exception as problem:
                 return problem
+            self.count(len(names))
+            return names
 
         found: dict[str, Any] = {}
         folders, depth = [root], 0
         while folders:
-            listings = await asyncio.gather(*map(names_in, folders))
+            tasks = [asyncio.ensure_future(names_in(folder)) for folder in folders]
+            try:
+                listings = await asyncio.gather(*tasks)
+            finally:  # if they are too many, those that wait for their turn
+                for task in tasks:
+                    task.cancel()
             inner = []
             for folder, names in zip(folders, listings, strict=True):
                 if isinstance(names, Exception):
