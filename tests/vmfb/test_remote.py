@@ -16,6 +16,7 @@ import tarfile
 import threading
 import time
 import warnings
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -507,6 +508,34 @@ def test_other_stores(tmp_path: Path) -> None:
         memory.rm("/fnabi", recursive=True)
     shutil.copy(MODULE, tmp_path / "m.vmfb")
     assert contents(vmfb.open(f"file://{tmp_path}/m.vmfb")) == contents(vmfb.open(MODULE))
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_archives(kind: str, tmp_path: Path) -> None:
+    """Their files have URLs that lead to them, and no name leads elsewhere."""
+    path = tmp_path / f"a.{kind}"
+    names = ["d/n.vmfb", "m.vmfb", "x::http://127.0.0.1:1/evil.vmfb"]
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as zipped:
+            for name in names:
+                zipped.write(MODULE, name)
+    else:
+        with tarfile.open(path, "w") as packed:
+            for name in names:
+                packed.add(MODULE, name)
+    inside = f"file://{path}"
+    for pattern in ("", "**/*.vmfb"):
+        for url in (f"{kind}://{pattern}", f"simplecache::{kind}://{pattern}"):
+            listed = remote.find(f"{url}::{inside}", None, "test")
+            found = {each.path: each.error for each in listed}
+            (bad,) = (each for each in found if found[each])
+            assert found.pop(bad) == "a name with :: cannot be in a URL of an archive"
+            assert [*found] == [f"{kind}://{name}::{inside}" for name in names[:2]]
+            for each in found:
+                assert contents(vmfb.open(each)) == contents(vmfb.open(MODULE))
+    files = {row.file for row in vmfb.scan(f"{kind}://d::{inside}").rows()}
+    assert files == {f"{kind}://d/n.vmfb::{inside}"}
+    assert remote_store.outer_of("/no/url") == ""
 
 
 @pytest.mark.parametrize("time", ["nan", "inf", "-inf", "1e300"])

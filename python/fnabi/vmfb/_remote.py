@@ -31,6 +31,7 @@ from fnabi.vmfb._store import (
     error_of,
     fault,
     first_line,
+    outer_of,
     reason,
 )
 
@@ -110,7 +111,9 @@ def _store_of(url: str, options: dict[str, Any], roots: dict[str, str]) -> Store
         from fnabi.vmfb._hf import HfStore
 
         return HfStore(fs, path, options)
-    return Store(fs, path, options)
+    store = Store(fs, path, options)
+    store.outer = outer_of(url)
+    return store
 
 
 # ------------------------------------------------------------------------------------------ files
@@ -412,6 +415,9 @@ def find(
             some = _ask(store, some)
         for name, version in some:
             full = public(store.url_of(name))
+            if "::" in name and store.outer:
+                yield Found(full, error="a name with :: cannot be in a URL of an archive")
+                continue
             if isinstance(version, Version):
                 yield Found(full, *version)
             else:

@@ -92,6 +92,7 @@ class Store:
         path: The URL as the file system has it, with its secrets.
         alias: What replaces a folder of the file system in the names of files: the folder, and a
             URL.
+        outer: What follows a name in its URL, such as ``::file:///a.zip``.
         is_async: Whether the file system has coroutines.
         at_once: The most requests at a time.
         lists_deeply: Whether it can list all that is below a folder at once, and fails if that
@@ -106,6 +107,8 @@ class Store:
     """Whether each answer has the version of the object, so that nobody has to ask for it."""
 
     alias: tuple[str, str] | None = None
+
+    outer: str = ""
 
     def __init__(self, fs: Any, path: str, options: Options) -> None:
         self.fs = fs
@@ -131,7 +134,7 @@ class Store:
         if self.alias is not None:
             folder, url = self.alias
             return url + path.removeprefix(folder)
-        return str(self.fs.unstrip_protocol(path))
+        return str(self.fs.unstrip_protocol(path)) + self.outer
 
     def text_of(self, problem: BaseException, url: str) -> str:
         """Return the text of an exception of the file system about a URL, without secrets."""
@@ -241,7 +244,8 @@ class Store:
         if self.lists_deeply:
             infos = await self.call("find", path, detail=True)
             return {name: info for name, info in infos.items() if name.endswith(suffix)}
-        return await self._matching(f"{path.rstrip('/')}/**/*{suffix}")
+        folder = f"{path.rstrip('/')}/" if path else ""  # nothing names all of an archive
+        return await self._matching(f"{folder}**/*{suffix}")
 
     async def _matching(self, pattern: str) -> dict[str, Any]:
         """List the folders of a pattern concurrently, one level after the other.
@@ -288,6 +292,16 @@ class Store:
                         found[name] = info
             folders, depth = (inner if depth < deepest else []), depth + 1
         return found
+
+
+def outer_of(url: str) -> str:
+    """Return the part of a URL that names the file which its own files are in, or nothing.
+
+    Such as ``::file:///a.zip`` of ``simplecache::zip://*.vmfb::file:///a.zip``.
+    """
+    parts = url.split("::")
+    inner = next((index for index, part in enumerate(parts) if "://" in part), len(parts))
+    return "".join(f"::{part}" for part in parts[inner + 1 :])
 
 
 def matcher(pattern: str) -> Callable[[str], object]:
