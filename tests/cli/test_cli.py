@@ -564,6 +564,41 @@ def test_inspect_escapes_what_cannot_be_printed(tmp_path: Path) -> None:
     assert name.encode("utf-8", "surrogateescape") == b"a\nb\x1b[31m\xff\x7f"
 
 
+JSON = [
+    ["inspect", "--json", "{}"],
+    ["inspect", "--json", "--needs", "{}"],
+    ["inspect", "--json", "--rodata", "{}"],
+    ["inspect", "--json", "--disassemble", "{}"],
+    ["inspect", "--json", "--dispatches", "{}"],
+    ["inspect", "--dispatches", "--style=json", "{}"],
+    ["verify", "--json", "{}"],
+    ["scan", "--json", "{}"],
+    ["find", "--json", "{}"],
+    ["diff", "--json", str(CLASSIFIER), "{}"],
+    ["diff", "--style=json", str(CLASSIFIER), "{}"],
+    ["diff", "--style=sarif", str(CLASSIFIER), "{}"],
+    ["stub", "--language=json-schema", "{}"],
+    ["stub", "--json", "{}", "-o", "{}.py"],
+]
+"""Command lines that print JSON about a module."""
+
+
+@pytest.mark.parametrize("name", [b"a\x7fb\x1b[31m.", b"a\x7fb\xff\xc2\x9b\xe2\x80\xae."])
+def test_json_has_no_control_character(name: bytes, tmp_path: Path) -> None:
+    """Nothing that a terminal obeys is left of names, also of those with a DEL that are ASCII."""
+    path = tmp_path / "m.vmfb"
+    path.write_bytes(
+        CLASSIFIER.read_bytes()
+        .replace(b"classifier", name.ljust(10, b"."))
+        .replace(b"version\0", b"ver\x7fion\0")
+    )
+    for argv in JSON:
+        done = run(*(each.replace("{}", str(path)) for each in argv))
+        assert done.status in (0, 1, 3), argv
+        assert done.err == "", argv
+        assert all(line.isascii() and line.isprintable() for line in done.out.splitlines()), argv
+
+
 @pytest.mark.parametrize("size", [0, 1, 100, 1000])
 def test_inspect_damaged(tmp_path: Path, size: int) -> None:
     path = tmp_path / "damaged.vmfb"

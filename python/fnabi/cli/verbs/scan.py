@@ -116,6 +116,7 @@ class _Printed:
     def write(self, lines: Any) -> None:
         for data in bytes(lines).splitlines():
             line = data.decode()
-            if not data.isascii():  # the output may have another encoding
+            # The output may have another encoding, and a terminal obeys DEL.
+            if not data.isascii() or b"\x7f" in data:
                 line = json.dumps(json.loads(line))
             print(f'{{"schema":"{_SCAN_SCHEMA}",{line.removeprefix("{")}')
