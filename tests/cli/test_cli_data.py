@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import math
 import os
 import shlex
 import shutil
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import pytest
 
 import fnabi
 from fnabi.cli import main
+from fnabi.many._table._csv import CsvLines
 from fnabi.many._table._read import Source, open_table, unpacked
 from support.paths import DATA
 
@@ -372,6 +374,46 @@ def test_csv_that_a_spreadsheet_opens(tmp_path: Path, kind: str) -> None:
     assert found[:2] == names[:2]
     assert [row["=cmd"] for row in rows] == texts
     assert [json.loads(row["\x1b[2J"]) for row in rows] == [[text] for text in texts]
+
+
+def test_values_of_csv_that_are_no_numbers(tmp_path: Path) -> None:
+    """Negative infinity and times before the year 0, which begin as numbers do."""
+    early = -1_000_000
+    columns = {
+        "sig": ["I1!R1!"] * 4,
+        "f": pa.array([-1.5, -math.inf, math.inf, None]),
+        "single": pa.array([-math.inf, 1, -2, math.nan], pa.float32()),
+        "date": pa.array([early, 0, -1, None], pa.int32()).cast(pa.date32()),
+        "wide": pa.array([early * 86_400_000, 0, 0, None], pa.int64()).cast(pa.date64()),
+        "time": pa.array([early * 86_400, 0, -1, None], pa.int64()).cast(pa.timestamp("s")),
+        "zone": pa.array([0, early * 86_400, -1, None], pa.int64()).cast(pa.timestamp("s", "UTC")),
+        "fine": pa.array([0, 1, -1, None], pa.int32()).cast(pa.date32()),
+    }
+    table = pa.table(columns)
+    with pa.ipc.new_file(tmp_path / "in", table.schema) as writer:
+        writer.write_table(table)
+    assert decode(tmp_path / "in", "-o", tmp_path / "out.csv") == 0
+    _, rows = read_back(tmp_path / "out.csv")
+    first, second, third, _ = rows
+    assert [row["f"] for row in rows] == ["-1.5", "'-inf", "inf", None]
+    assert [row["single"] for row in rows] == ["'-inf", "1", "-2", "nan"]
+    assert [row["date"] for row in rows] == ["'-0768-02-04", "1970-01-01", "1969-12-31", None]
+    assert first["wide"] == first["date"]
+    assert first["time"] == second["zone"].removesuffix("Z") == "'-0768-02-04 00:00:00"
+    assert third["fine"] == "1969-12-31"
+    assert decode("--raw-csv", tmp_path / "in", "-o", tmp_path / "raw.csv") == 0
+    _, rows = read_back(tmp_path / "raw.csv")
+    assert (rows[1]["f"], rows[0]["date"]) == ("-inf", "-0768-02-04")
+
+
+def test_only_tables_with_odd_values_become_texts() -> None:
+    out, table = BytesIO(), pa.table({"x": pa.array([-math.inf, 2.5, -1, None], pa.float64())})
+    lines = CsvLines(out, table.schema)
+    for each in (table.slice(1), table, table.slice(2)):
+        lines.write_table(each)
+    lines.close()
+    odd = """"'-inf"\n"2.5"\n"-1"\n\n"""
+    assert out.getvalue().decode() == f'"x"\n2.5\n-1\n\n{odd}-1\n\n'
 
 
 def test_numbers_of_a_csv_file_stay(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from importlib import import_module
 from typing import Any
@@ -36,8 +37,9 @@ class CsvLines:
     Strings are quoted, and an empty string differs from null, which is nothing at all. Lists and
     structs are JSON, and binaries hexadecimal digits, as in lines of JSON.
 
-    What a spreadsheet would run as a formula is made a text by an apostrophe before it, and control
-    characters, which a terminal would obey, are escaped as in Python: see `harmless`.
+    What a spreadsheet would run as a formula is made a text by an apostrophe before it, also
+    negative infinity and times before the year 0, and control characters, which a terminal would
+    obey, are escaped as in Python: see `harmless`.
 
     Args:
         file: What the lines are written to.
@@ -65,6 +67,7 @@ class CsvLines:
             names = harmless(self._pyarrow.chunked_array([self._schema.names], string))
             fields = zip(self._schema, names.to_pylist(), strict=True)
             self._schema = self._pyarrow.schema([each.with_name(name) for each, name in fields])
+        self._file, self._module = file, module
         options = module.WriteOptions(include_header=header)
         self._writer = module.CSVWriter(file, self._schema, write_options=options)
 
@@ -80,10 +83,16 @@ class CsvLines:
         ]
         if not self._raw:
             columns = [
-                harmless(self._pyarrow.chunked_array(column)) if string else column
+                harmless(self._pyarrow.chunked_array(column)) if string else _harmless_value(column)
                 for column, string in zip(columns, self._is_string, strict=True)
             ]
-        self._writer.write_table(self._pyarrow.table(columns, self._schema))
+        fields = zip(self._schema, columns, strict=True)
+        schema = self._pyarrow.schema([each.with_type(column.type) for each, column in fields])
+        writer = self._writer
+        if schema != self._schema:
+            options = self._module.WriteOptions(include_header=False)
+            writer = self._module.CSVWriter(self._file, schema, write_options=options)
+        writer.write_table(self._pyarrow.table(columns, schema))
 
     def close(self) -> None:
         """Write what is left."""
@@ -99,6 +108,25 @@ def harmless(column: Any) -> Any:
     """
     chunks = [_harmless_array(chunk) for chunk in column.chunks]
     return import_module("pyarrow").chunked_array(chunks, column.type)
+
+
+def _harmless_value(column: Any) -> Any:
+    """Return a column of values, or of harmless texts if one is no number, but begins as one.
+
+    Such as negative infinity, and the times before the year 0.
+    """
+    pyarrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
+    types, type = pyarrow.types, column.type
+    if types.is_floating(type):
+        least = compute.min(column.cast(pyarrow.float64())).as_py()
+        is_odd = least == -math.inf
+    elif types.is_date(type) or types.is_timestamp(type):
+        width = pyarrow.int32() if types.is_date32(type) else pyarrow.int64()
+        least = compute.min(column.cast(width)).as_py()
+        is_odd = least is not None and least < 0  # before 1970
+    else:
+        return column
+    return harmless(column.cast(pyarrow.large_string())) if is_odd else column
 
 
 def _harmless_array(texts: Any) -> Any:
