@@ -133,6 +133,33 @@ def test_hostile_names_in_c(tmp_path: Path) -> None:
     compile_header(tmp_path, "m.h")
 
 
+IN_HEADERS = [
+    *("int32_t", "size_t", "iree_runtime_call_t", "iree_runtime_call_initialize_by_name"),
+    *("iree_status_is_ok", "iree_vm_value_make_i32", "fnabi_stub_push", "fnabi_stub_value_at"),
+    *("functions", "functions_", "values-1", "values_1", "values_1_", "shape_2", "t"),
+    *("C", "FUNCTION_COUNT", "vm_value_make_i32", "stub_push", "y", "y_value", "errno", "call"),
+]
+"""Names that a C header has itself, or the headers before it, also after a prefix."""
+
+
+@pytest.mark.parametrize(
+    "name", ["m", "M", "iree", "IREE", "fnabi_stub", "fnabi", "int32", "INT64"]
+)
+def test_names_of_c_headers(name: str, tmp_path: Path) -> None:
+    arguments = [["named", each, "i32"] for each in IN_HEADERS]
+    results = [["y", "i32"], ["y_value", "i32"], ["z", ["ndarray", "f32", 1, 3]]]
+    described = json.dumps({"a": arguments, "r": [["sdict", *results]]}).encode()
+    convention = b"0" + b"i" * len(IN_HEADERS) + b"_iir"
+    functions = [(each.encode(), convention, attributes(abi=described)) for each in IN_HEADERS]
+    with vmfb.from_buffer(exporting(*functions, name=name.encode())) as opened:
+        text = FORMATS["c-header"](opened, "m").text
+    write(tmp_path, "m.h", text)
+    compile_header(tmp_path, "m.h")
+    prefix = f"module_{name}" if name.lower().startswith(("iree", "fnabi")) else name
+    assert f" {prefix}_functions_" in text
+    assert f"static inline iree_status_t {prefix}_call(" in text
+
+
 def test_hostile_names_in_schemas(tmp_path: Path) -> None:
     path = hostile(tmp_path)
     schema = json.loads(text_of("json-schema", path))

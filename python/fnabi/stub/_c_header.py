@@ -7,6 +7,7 @@ C11 and as C++.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -19,7 +20,14 @@ from fnabi.run.invoke import element_type
 from fnabi.stub._code import Stub, literal
 from fnabi.stub._interface import Entry, InexpressibleError, Interface, Value
 
-_RESERVED = frozenset(("session", "call", "status", "errno", "assert", "stdin", "stdout", "stderr"))
+_LIBRARIES = re.compile(r"(?i)(?:iree|fnabi)(?:_.*)?")
+"""What the names of IREE and of the header begin with."""
+
+_USED = re.compile(r"(?:iree|fnabi)_.*|.*_t|session|call|status|errno|assert|stdin|stdout|stderr")
+"""Names that the body of a function uses, which an argument would hide, and macros."""
+
+_TABLES = re.compile(r"functions|(?:values|shape)_\d+|t")
+"""What follows the prefix in the names of tables, and in those of types such as ``int32_t``."""
 
 _DESCRIPTORS = """\
 #ifndef FNABI_STUB_DESCRIPTORS
@@ -123,13 +131,20 @@ def c_header(interface: Interface) -> Stub:
     """Generate a C header."""
     notices = list(interface.omitted)
     prefix = identifier(interface.name, "module")
+    if _LIBRARIES.fullmatch(prefix):
+        prefix = f"module_{prefix}"
     tables = _Tables(prefix)
+    scope = Names()
     rows: list[str] = []
     calls: list[str] = []
     for entry in interface.entries:
         rows += tables.function(interface.name, entry)
         try:
-            calls += ["", *_call(prefix, interface.name, entry)]
+            is_taken = (
+                _TABLES.fullmatch(entry.identifier) or f"{prefix}_{entry.identifier}".isupper()
+            )
+            name = scope.add(entry.identifier + "_" * bool(is_taken))
+            calls += ["", *_call(f"{prefix}_{name}", interface.name, entry)]
         except InexpressibleError as problem:
             notices.append(f"{literal(entry.export.name)} has no C function: {problem}")
             calls += ["", f"/* {_comment(notices[-1])}. */"]
@@ -278,10 +293,10 @@ class _Slot(NamedTuple):
     is_view: bool
 
 
-def _call(prefix: str, module: str, entry: Entry) -> list[str]:
-    """Return the C function that calls a function of the module."""
+def _call(function: str, module: str, entry: Entry) -> list[str]:
+    """Return the C function of a name that calls a function of the module."""
     registers = entry.registers()
-    scope = Names(reserved=_RESERVED)
+    scope = Names()
     fences = 2 if entry.export.is_async else 0
     inputs = _slots(scope, entry.inputs, registers.arguments)
     results = _slots(scope, entry.slots, registers.results)
@@ -317,16 +332,17 @@ def _call(prefix: str, module: str, entry: Entry) -> list[str]:
         else:
             register = slot.register
             parameters.append(f"{_REGISTERS[register]}* {slot.name}")
-            start.append(f"  iree_vm_value_t {slot.name}_value = iree_vm_value_make_none();")
+            value = scope.add(f"{slot.name}_value")
+            start.append(f"  iree_vm_value_t {value} = iree_vm_value_make_none();")
             kind = f"IREE_VM_VALUE_TYPE_{register.upper()}"
-            steps.append(f"fnabi_stub_value_at(&call, {index}, {kind}, &{slot.name}_value)")
+            steps.append(f"fnabi_stub_value_at(&call, {index}, {kind}, &{value})")
             start.append(f"  *{slot.name} = 0;")
-            body.append(f"    *{slot.name} = {slot.name}_value.{register};")
+            body.append(f"    *{slot.name} = {value}.{register};")
     full = f"{module}.{entry.export.name}"
     size = len(full.encode("utf-8", "surrogateescape"))
     lines = [
         f"/* {_comment(entry.title)} */",
-        f"static inline iree_status_t {prefix}_{entry.identifier}(",
+        f"static inline iree_status_t {function}(",
         *(f"    {parameter}," for parameter in parameters[:-1]),
         f"    {parameters[-1]}) {{",
         "  iree_runtime_call_t call;",
@@ -347,7 +363,8 @@ def _slots(
 ) -> list[_Slot]:
     found = []
     for value, register in zip(values, registers, strict=True):
-        name = value.identifier + ("_" if value.identifier.isupper() else "")
+        is_taken = _USED.fullmatch(value.identifier) or value.identifier.isupper()
+        name = value.identifier + "_" * bool(is_taken)
         type = value.type
         is_view = isinstance(type, types.Buffer) or (
             isinstance(type, types.Ref) and (type.name or "").lstrip("!") == "hal.buffer_view"
