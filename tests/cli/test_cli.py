@@ -985,6 +985,30 @@ def test_wrong_usage(argv: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("argv", "problem"),
+    [
+        (
+            ["verify", "--runtime=3.9.0", "--runtime", "3.13.0", "a.vmfb"],
+            "--runtime is given twice; several releases are one list, such as 3.9.0,3.12.0",
+        ),
+        (["decode", "-o", "x", "a", "--output=y"], "--output is given twice, expected once"),
+        (["find", "a", "--function", "f", "--function=f"], "--function is given twice, expected"),
+        (["inspect", "a", *["--extract", "all", "x"] * 2], "--extract is given twice, expected"),
+    ],
+)
+def test_an_option_with_one_value_is_not_repeated(argv: list[str], problem: str) -> None:
+    done = run(*argv)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.splitlines()[-1].startswith(f"fnabi {argv[0]}: error: {problem}")
+
+
+def test_options_that_are_lists_or_switches_may_be_repeated() -> None:
+    assert run("verify", "--lenient", "--lenient", str(CLASSIFIER)).status == 0
+    functions = ["--function=dense", "--function=normalize"]
+    assert run("stub", *functions, str(CLASSIFIER)).status == 0
+
+
+@pytest.mark.parametrize(
     "argv", [["--help"], ["decode", "--help"], ["inspect", "--help"], ["verify", "--help"]]
 )
 def test_help(argv: list[str]) -> None:

@@ -62,8 +62,27 @@ _RENAMED = {
 _NEGATIVE = re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$|-Infinity$")
 """A word that is a number and no option, as JSON and Python spell numbers."""
 
+_SEVERAL = {"--runtime": "; several releases are one list, such as 3.9.0,3.12.0"}
+"""What to say of an option that is given twice, by option."""
+
 _FOR_MANY = {"inspect": "; it takes one FILE, and fnabi scan takes many"}
 """What to say of another argument, by verb."""
+
+
+class _Store(argparse.Action):
+    """The action of arguments with one value; an option with one cannot be repeated."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        assert isinstance(parser, Parser)
+        if option_string is not None:
+            parser.refuse_second(self)
+        setattr(namespace, self.dest, values)
 
 
 class Parser(argparse.ArgumentParser):
@@ -74,6 +93,9 @@ class Parser(argparse.ArgumentParser):
         self._positionals.title = "arguments"
         self._negative_number_matcher = _NEGATIVE  # that of argparse lacks exponents
         self._words: list[str] = []
+        self._given: list[argparse.Action] = []
+        for name in (None, "store"):
+            self.register("action", name, _Store)
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -84,6 +106,7 @@ class Parser(argparse.ArgumentParser):
         before the first option. It therefore sees the options first, then the other words.
         """
         self._words = list(args or ())
+        self._given = []
         end = self._words.index("--") if "--" in self._words else len(self._words)
         actions = self._actions
         self._actions = [each for each in actions if each.option_strings]
@@ -97,6 +120,13 @@ class Parser(argparse.ArgumentParser):
             hint = _FOR_MANY.get(self.prog.rpartition(" ")[2], "")
             self.error(f"unexpected argument {rest[0]!r}{hint}")
         return found
+
+    def refuse_second(self, action: argparse.Action) -> None:
+        """Exit with an error if an option was given before."""
+        if action in self._given:
+            option = action.option_strings[-1]
+            self.error(f"{option} is given twice{_SEVERAL.get(option, ', expected once')}")
+        self._given.append(action)
 
     def _refuse_options(self, words: Iterable[str]) -> None:
         """Exit with an error if a word is an option; of those that the parser has none is left."""
