@@ -110,7 +110,12 @@ def test_what_is_not_known() -> None:
     newer = compat.compare(vmfb.open(OLD), vmfb.open(NEW), runtime="3.99.0")
     assert newer.verdict == "unknown"
     copy = vmfb.from_buffer(NEW.read_bytes() + bytes(64))
-    assert compat.compare(vmfb.open(NEW), copy, runtime="3.99.0").compatible
+    for same in copy, vmfb.open(NEW):
+        assert compat.compare(vmfb.open(NEW), same, runtime="3.13.0").compatible
+        found = compat.compare(vmfb.open(NEW), same, runtime="3.13.0,3.98.0,3.99.0")
+        side = "IREE 3.98.0 and 3.99.0, unknown: 3.99.0 was not measured"
+        assert [*map(str, found.changes)] == [f"unknown   runtime unknown: {side} => {side}"]
+        assert found.verdict == "unknown"
 
 
 def test_a_driver_decides() -> None:
@@ -196,6 +201,12 @@ def test_diff_ends_by_the_named_releases() -> None:
     assert f"breaking  runtime removed: IREE 3.1.0: {BYTECODE.format('3.1.0')[:30]}" in done.out
     assert run("diff", "--runtime=3.12.0..3.13.0", OLD, NEW).status == 0
     assert run("diff", "--runtime=3.99.0", OLD, NEW).status == 4
+    assert run("diff", "--runtime=3.99.0", OLD, OLD).status == 4
+    for options in (), ("--catalog",):
+        assert (
+            run("diff", *options, "--runtime=3.99.0", *[ROOT / "examples/releases/1.0"] * 2).status
+            == 4
+        )
     assert run("diff", "--runtime=newest", OLD, NEW).status == 2
     assert run("diff", "--runtime=3.13.0", "--driver=local-task", CPU, GPU).status == 1
     assert run("diff", "--runtime=3.13.0", CPU, GPU).out.count("unknown   runtime") == 1

@@ -14,7 +14,8 @@ module's functions by name::
 A change is *breaking* if a caller may fail or misread results. It is *widening* if everything that
 was accepted still is, and nothing new is returned. It is *unknown* if the modules do not show
 whether it affects callers, so that nobody can call them compatible. Otherwise it is a *notice*.
-A module is compatible with one of the same bytes, whatever it shows.
+A module is compatible with one of the same bytes, whatever it shows; what releases that the caller
+names and nobody has measured make of it stays unknown.
 
 Types
     A dynamic dim is wider than a static one, an unknown rank wider than a known one, a reference
@@ -90,7 +91,8 @@ Releases of the runtime
     breaking that one of them is removed, and unknown if it is not known whether it loads the new
     module. It is always breaking that no release accepts the new one, because it is damaged, and
     unknown if what it demands of them cannot be read. What is unknown of both modules for the same
-    reason is no difference. Releases that load both, and call functions of one of them wrongly, are
+    reason is no difference, unless it is unknown because a release that the caller names was not
+    measured. Releases that load both, and call functions of one of them wrongly, are
     *changed*: a notice, or breaking if they are named and it is the new one.
 
 Damage

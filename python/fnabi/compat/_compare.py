@@ -20,6 +20,7 @@ from fnabi.compat._runtime import (
     asked_releases,
     damage_differences,
     runtime_differences,
+    unmeasured_differences,
 )
 from fnabi.errors import ArgumentTypeError, FormatError, type_name
 from fnabi.types import (
@@ -155,7 +156,7 @@ def compare_asked(old: Module, new: Module, asked: Asked) -> Comparison:
                 f"compat.compare: {name}: expected a Module, got {type_name(module)}"
             )
     if _are_same(old, new):
-        return Comparison(())
+        return without_change(asked)
     changes = list(_modules(old, new))
     changes += (Change(*found) for found in module_differences(old, new))
     changes += (Change(*found) for found in runtime_differences(old, new, asked))
@@ -173,6 +174,11 @@ def compare_asked(old: Module, new: Module, asked: Asked) -> Comparison:
                 found.append(Change("changed", "notice", "exports", *counts))
         changes += _of_function(name, found)
     return Comparison(tuple(changes))
+
+
+def without_change(asked: Asked) -> Comparison:
+    """Return the comparison of two modules of the same bytes."""
+    return Comparison(tuple(Change(*found) for found in unmeasured_differences(asked)))
 
 
 def compare_signatures(

@@ -21,6 +21,7 @@ from fnabi.vmfb._verdict import (
     positions,
     ranges,
     releases,
+    unmeasured,
 )
 
 Runtime: TypeAlias = str | Iterable[str] | None
@@ -61,6 +62,11 @@ class Asked(msgspec.Struct, frozen=True):
     driver: str | None = None
     machine: str | None = None
 
+    @property
+    def unmeasured(self) -> tuple[str, ...]:
+        """The named releases of which nothing is known."""
+        return tuple(name for name in self.names or () if name not in positions())
+
 
 def asked_releases(
     function: str, runtime: Runtime, driver: str | None = None, machine: str | None = None
@@ -95,11 +101,19 @@ def runtime_differences(old: Module, new: Module, asked: Asked) -> Iterator[Diff
             severity = "unknown" if asked.names or isinstance(after, FormatError) else "notice"
             yield Difference("unreadable", severity, "runtime", *shown)
     elif before.demands != after.demands:
-        named = asked.names or ()
+        named = [each for each in asked.names or () if each in positions()]
         others = [each for each in releases() if each not in named]
         answers = before.answers, after.answers
-        yield from _differences(answers, sorted(named, key=_position), True)
+        yield from _differences(answers, sorted(named, key=positions().__getitem__), True)
         yield from _differences(answers, others, False)
+    yield from unmeasured_differences(asked)
+
+
+def unmeasured_differences(asked: Asked) -> Iterator[Difference]:
+    """Yield that nothing is known of named releases, whatever the modules demand of them."""
+    if names := asked.unmeasured:
+        side = Releases(names, None, unmeasured(names[-1]))
+        yield Difference("unknown", "unknown", "runtime", side, side)
 
 
 def damage_differences(old: Module, new: Module) -> Iterator[Difference]:
@@ -110,10 +124,6 @@ def damage_differences(old: Module, new: Module) -> Iterator[Difference]:
     after = new._damage() if isinstance(new, Module) else None
     if after is not None and (not isinstance(old, Module) or old._damage() is None):
         yield Difference("added", "breaking", "damage", None, after)
-
-
-def _position(release: str) -> int:
-    return positions().get(release, len(positions()))
 
 
 class _Side(NamedTuple):
@@ -145,7 +155,7 @@ def _differences(
         key = old.loads, new.loads, _reason(old), _reason(new)
         if old.loads and new.loads:
             key = True, True, _named_by(old.warnings), _named_by(new.warnings)
-        same_doubt = old.loads is None and key[2] == key[3] and name in releases()
+        same_doubt = old.loads is None and key[2] == key[3]
         if not same_doubt:
             groups.setdefault(key, []).append(name)
     for (loaded, loads, *_), group in groups.items():

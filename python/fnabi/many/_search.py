@@ -101,7 +101,10 @@ def search_for(
     if runtime is not None:
         from fnabi.compat._runtime import asked_releases  # which others do not need
 
-        releases = asked_releases("Catalog.find", runtime).names
+        asked_runtime = asked_releases("Catalog.find", runtime)
+        for name in asked_runtime.unmeasured:
+            raise ArgumentValueError(f"Catalog.find: runtime: {name} was not measured")
+        releases = asked_runtime.names
     if limit is not None:
         core.check_positive("Catalog.find", "limit", limit)
     given = {column: name for column, name in names.items() if name is not None}

@@ -76,6 +76,11 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
         return _fault(self) + _way_out(self)
 
 
+def unmeasured(release: str) -> Cause:
+    """Return the cause why the answer of a release is unknown of which nothing is known."""
+    return Cause("release", None, None, None, False, None, None, release)
+
+
 def _fault(cause: Cause) -> str:
     subject, wanted, release = cause.subject, cause.wanted, cause.release
     has = f"{release} has {cause.has}" if cause.has else f"{release} lacks it"
@@ -249,8 +254,7 @@ class Answers(Record, frozen=True):
         """Return the verdict of a release."""
         index = positions().get(release)
         if index is None:
-            cause = Cause("release", None, None, None, False, None, None, release)
-            return Verdict(release, None, self.hosts, (cause,))
+            return Verdict(release, None, self.hosts, (unmeasured(release),))
         rows = [row for row in self.causes if row.releases >> index & 1]
         rows.sort(key=lambda row: not row.refuses)
         causes = tuple(_cause(row, index) for row in rows if row.refuses is not None)
@@ -420,10 +424,10 @@ MACHINES = {"amd64": "x86_64", "x86-64": "x86_64", "x64": "x86_64"} | {
 
 def ranges(names: Sequence[str]) -> str:
     """Return releases as text, one after the other as a range: ``"3.9.0 to 3.11.0 and 3.13.0"``."""
-    order = releases()
+    order = positions()
     runs: list[list[str]] = []
     for name in names:
-        if runs and order.index(name) == order.index(runs[-1][-1]) + 1:
+        if runs and order.get(name) == order.get(runs[-1][-1], -2) + 1:
             runs[-1].append(name)
         else:
             runs.append([name])

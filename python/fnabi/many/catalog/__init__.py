@@ -58,7 +58,6 @@ from fnabi.many.catalog._table import set_values
 from fnabi.many.catalog._update import How, Update, Updated, read_state
 from fnabi.many.catalog._write import delete_files, finish
 from fnabi.many.pattern import Pattern
-from fnabi.vmfb._verdict import releases
 from fnabi.vmfb._walk import Path
 
 if TYPE_CHECKING:
@@ -272,13 +271,11 @@ class Catalog:
             raise
 
     def _check_releases(self, names: tuple[str, ...] | None) -> None:
-        """Raise an error for a release of which the catalog knows nothing."""
+        """Raise an error for a measured release of which the catalog knows nothing."""
         if names is None:
             return
         known = [name for (name,) in self._rows(_RELEASES)]
         for name in names:
-            if name not in releases():
-                raise ArgumentValueError(f"Catalog.find: runtime: {name} was not measured")
             if name not in known:
                 raise CatalogError(
                     f"{self._store.path}: an earlier fnabi has written the catalog, which did not"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from fnabi.compat import Comparison, FileComparison, FileCompatibility
-from fnabi.compat._compare import compare_asked
+from fnabi.compat._compare import compare_asked, without_change
 from fnabi.compat._record import RecordedModule
 from fnabi.compat._runtime import Asked
 from fnabi.errors import FnabiError
@@ -115,7 +115,8 @@ def _compare_files(
         if entry.error is not None:
             return FileComparison(name, "unreadable", problem=f"{entry.file}: {entry.error}")
     if before.digest == after.digest:
-        return FileComparison(name, "compatible", Comparison(()))
+        found = without_change(asked)
+        return FileComparison(name, found.verdict, found)
     pair = before.digest, after.digest
     if pair not in made:
         try:
