@@ -254,6 +254,28 @@ def test_find_by_arrays(capsys: pytest.CaptureFixture[str]) -> None:
     numpy.save("objects.npy", numpy.array([{}]), allow_pickle=True)
     wrong = run(capsys, "find", "releases", "--accepts", "objects.npy", status=3)
     assert wrong == "fnabi: objects.npy: an array of Python objects, expected numbers\n"
+    numpy.save("foreign.npy", numpy.zeros(2, numpy.dtype(float).newbyteorder()))
+    wrong = run(capsys, "find", "releases", "--accepts", "scores.npy", "foreign.npy", status=3)
+    assert wrong.startswith("fnabi: foreign.npy: '")
+    assert "d' is not in the byte order of this machine" in wrong
+    numpy.save("untyped.npy", numpy.zeros(2, "V2"))
+    wrong = run(capsys, "find", "releases", "--accepts", "untyped.npy", status=3)
+    assert wrong.startswith("fnabi: untyped.npy: the file does not contain the dtype")
+
+
+def test_an_array_without_dims_is_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    numpy = pytest.importorskip("numpy")
+    numpy.save("image.npy", numpy.zeros((3, 64), numpy.int8))
+    numpy.save("scale.npy", numpy.float32(1))
+    shown = run(
+        capsys,
+        "find",
+        str(ROOT / "examples/classifier.vmfb"),
+        "--accepts",
+        "image.npy",
+        "scale.npy",
+    )
+    assert "normalize  (input0: i8[?x64], input1: float32)" in shown
 
 
 def test_arrays_add_up(capsys: pytest.CaptureFixture[str]) -> None:

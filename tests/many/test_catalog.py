@@ -16,10 +16,11 @@ import fnabi
 from fnabi import CallError, CatalogError, FormatError, pattern, vmfb
 from fnabi.abi.raw import describe
 from fnabi.many._search import search_for
-from fnabi.many.catalog import Updated
+from fnabi.many.catalog import Match, Updated, pattern_of_arrays
 from fnabi.many.catalog import _database as catalog_database
 from fnabi.many.catalog import _load as catalog_load
 from fnabi.many.catalog._search import search_query
+from fnabi.many.pattern import Pattern, Star
 from support import catalog_update
 from support.paths import DATA
 from support.pattern_cases import PATTERNS
@@ -340,6 +341,40 @@ def test_find_what_accepts_arrays(searched: fnabi.Catalog) -> None:
     one = searched.find(accepts=[numpy.zeros((5, 7), numpy.float32)])
     assert one
     assert all(match.signature.inputs for match in one)
+
+
+@pytest.mark.parametrize("side", ["inputs", "results"])
+def test_an_array_without_dims_is_also_a_scalar(searched: fnabi.Catalog, side: str) -> None:
+    numpy = pytest.importorskip("numpy")
+    for array in numpy.float32(1), numpy.zeros((), numpy.int32):
+        (value,) = pattern_of_arrays([array]).inputs
+        dtype = str(value)[:-2]
+        texts = ("*, {}, * -> *", "*, {}[], * -> *")
+        if side == "results":
+            texts = ("* -> *, {}, *", "* -> *, {}[], *")
+        expected: dict[tuple[str, str], Match] = {}
+        for match in (each for text in texts for each in searched.find(text.format(dtype))):
+            key = match.file, match.function
+            if key not in expected or match.differences < expected[key].differences:
+                expected[key] = match
+        some = (Star(), value, Star())
+        asked = Pattern(some, (Star(),)) if side == "inputs" else Pattern((Star(),), some)
+        found = searched.find(asked)
+        assert {(each.file, each.function): each for each in found} == expected
+        assert any("[" not in str(each.signature) for each in found)
+
+
+def test_errors_about_arrays_name_the_argument(searched: fnabi.Catalog) -> None:
+    numpy = pytest.importorskip("numpy")
+    array = numpy.zeros(2, numpy.float32)
+    for wrong, text in (
+        (1.0, "expected an object with the buffer protocol"),
+        (array.astype(array.dtype.newbyteorder()), r"'[<>]f' is not in the byte order"),
+    ):
+        with pytest.raises(CallError, match=rf"^Catalog\.find: accepts\[1\]: {text}"):
+            searched.find(accepts=[array, wrong])
+        with pytest.raises(CallError, match=rf"^catalog\.pattern_of_arrays: arrays\[0\]: {text}"):
+            pattern_of_arrays([wrong])
 
 
 def test_a_search_is_one_query() -> None:

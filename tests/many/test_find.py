@@ -88,6 +88,10 @@ def test_it_finds_by_arrays(every: fnabi.Catalog) -> None:
     found = search(DATA, accepts=arrays).matches
     assert found == every.find(accepts=arrays)
     assert found
+    scalars = [numpy.float32(1), numpy.zeros((), numpy.float32)]
+    found = search(DATA, accepts=scalars).matches
+    assert found == every.find(accepts=scalars)
+    assert any(str(each.signature).startswith("(float32, float32) -> ") for each in found)
 
 
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:

@@ -166,11 +166,17 @@ def load_array(path: str, function: str) -> Any:
     numpy = load_numpy(function)
     with named(path), open_file(path) as file:
         try:
-            return numpy.lib.format.read_array(file, allow_pickle=False)
+            array = numpy.lib.format.read_array(file, allow_pickle=False)
         except OSError:
             raise
         except Exception as problem:  # the header can ask for any shape and dtype
             raise ArgumentError(f"{path}: {_fault_of_npy(str(problem))}") from None
+    if array.dtype.kind == "V" and array.dtype.names is None:
+        raise ArgumentError(
+            f"{path}: the file does not contain the dtype of its elements, only their size; NumPy"
+            f" saves bfloat16 and other dtypes of ml_dtypes so"
+        )
+    return array
 
 
 def _fault_of_npy(text: str) -> str:

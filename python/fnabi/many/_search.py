@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,9 +14,9 @@ import msgspec
 from fnabi._base import core
 from fnabi._base.arguments import check_items, check_type
 from fnabi._base.text import is_utf8
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, type_name
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, type_name
 from fnabi.many import pattern as patterns
-from fnabi.many.pattern import BufferOf, Pattern, Star, ValuePattern
+from fnabi.many.pattern import BufferOf, NumberOf, Pattern, Star, ValuePattern
 from fnabi.types import Signature
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def search_for(
             raise ArgumentValueError(
                 f'Catalog.find: pattern: with accepts, its inputs must be "*", got {str(asked)!r}'
             )
-        asked = pattern_of_arrays(accepts, asked)
+        asked = _pattern_of(accepts, "Catalog.find: accepts", asked.results)
     for column, name in names.items():
         if name is not None and not isinstance(name, str):
             raise ArgumentTypeError(f"Catalog.find: {column}: expected str, got {type_name(name)}")
@@ -115,7 +116,8 @@ def pattern_of_arrays(arrays: Sequence[object], pattern: Pattern | None = None) 
     """Return a pattern of the functions that accept arrays as their inputs.
 
     Args:
-        arrays: Anything that `raw.describe` accepts, such as NumPy arrays.
+        arrays: Anything that `raw.describe` accepts, such as NumPy arrays. One without dims is
+            also accepted by a scalar.
         pattern: Has the results of the new pattern; any without it.
 
     Raises:
@@ -128,16 +130,32 @@ def pattern_of_arrays(arrays: Sequence[object], pattern: Pattern | None = None) 
         float32[2,6] -> *
 
     """
-    from fnabi.abi._oracle import inspect, naming
-
     where = "catalog.pattern_of_arrays"
     if pattern is not None:
         check_type(f"{where}: pattern", pattern, Pattern)
-    inputs = []
-    for index, array in enumerate(check_items(f"{where}: arrays", arrays, object)):
-        with naming(f"{where}: arrays[{index}]"):
-            found = inspect(array)[0]
-        assert found.dtype is not None
-        dims = tuple(dim for dim in found.shape or () if dim is not None)
-        inputs.append(ValuePattern(BufferOf(found.dtype, dims)))
-    return Pattern(tuple(inputs), (Star(),) if pattern is None else pattern.results)
+    results = (Star(),) if pattern is None else pattern.results
+    return _pattern_of(arrays, f"{where}: arrays", results)
+
+
+def _pattern_of(
+    arrays: Sequence[object], where: str, results: tuple[ValuePattern | Star, ...]
+) -> Pattern:
+    inputs = (
+        value_of_array(array, f"{where}[{index}]")
+        for index, array in enumerate(check_items(where, arrays, object))
+    )
+    return Pattern(tuple(inputs), results)
+
+
+def value_of_array(array: object, where: str) -> ValuePattern:
+    """Return a pattern of the arguments that accept an array, which errors call `where`."""
+    from fnabi.abi._oracle import inspect
+
+    try:
+        found = inspect(array)[0]
+    except CallError as problem:  # perhaps of DType.from_format, which users have not called
+        text = re.sub(r"^DType\.\w+: \w+: ", "", str(problem))
+        raise type(problem)(f"{where}: {text}") from problem.__cause__
+    assert found.dtype is not None
+    dims = tuple(dim for dim in found.shape or () if dim is not None)
+    return ValuePattern(BufferOf(found.dtype, dims) if dims else NumberOf(found.dtype))

@@ -28,10 +28,10 @@ from fnabi.cli._catalogs import (
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
-from fnabi.errors import FormatError
+from fnabi.errors import CallError, FormatError
 from fnabi.many import pattern
 from fnabi.many._find import find
-from fnabi.many._search import Match, search_for
+from fnabi.many._search import Match, search_for, value_of_array
 from fnabi.many.pattern._types import unknown_dtypes
 from fnabi.vmfb._walk import walk
 
@@ -94,7 +94,9 @@ def run(arguments: argparse.Namespace) -> int:
 
         try:
             arrays = [load_array(path, "fnabi find: --accepts") for path in arguments.accepts]
-        except ArgumentError as problem:
+            for path, array in zip(arguments.accepts, arrays, strict=True):
+                value_of_array(array, path)
+        except (ArgumentError, CallError) as problem:
             complain("", problem)
             return _BAD_INPUT
     at = arguments.at and arguments.at.replace(tzinfo=None)

@@ -21,6 +21,7 @@ from fnabi.many.pattern._types import (
     Class,
     Dim,
     ListOf,
+    NumberOf,
     Pattern,
     RefTo,
     ScalarOf,
@@ -140,6 +141,10 @@ class Matcher:
                 return _dtype(dtype, own, ways)
             case BufferOf(dtype, dims), Buffer(own, shape):
                 return self._shape(dims, shape, _dtype(dtype, own, ways))
+            case NumberOf(dtype), Scalar(own):
+                return _dtype(dtype, own, ways)
+            case NumberOf(dtype), Buffer(own, shape):
+                return self._shape((), shape, _dtype(dtype, own, ways))
             case RefTo(), Ref():
                 return self._ref(asked, given, ways)
             case ListOf(element, name), HomogeneousList(inner):

@@ -21,6 +21,7 @@ from fnabi.many.pattern._types import (
     BufferOf,
     Class,
     ListOf,
+    NumberOf,
     Pattern,
     RefTo,
     ScalarOf,
@@ -239,6 +240,9 @@ class _Compiler(Conditions):
         if isinstance(type, AnyType):
             self.conditions.append(f"{self.node(at, side)}.kind IS NOT NULL")
             return rest(At(f"{self.node(at, side)}.end", 0))
+        if isinstance(type, NumberOf):
+            self._number(type.dtype, at, side)
+            return rest(after)
         self.conditions.append(f"{self.node(at, side)}.kind = '{_kind(type)}'")
         match type:
             case ScalarOf(dtype):
@@ -274,6 +278,17 @@ class _Compiler(Conditions):
             return
         self.conditions.append(f"{column} IN ({', '.join(map(literal, same + others))})")
         self.differences.append(f"({column} NOT IN ({', '.join(map(literal, same))}))::INT")
+
+    def _number(self, dtype: DType, at: At, side: Side) -> None:
+        node = self.node(at, side)
+        self.conditions.append(f"{node}.kind IN ('scalar', 'buffer')")
+        self._dtype(dtype, at, side)
+        rank = f"(CASE WHEN {node}.kind = 'buffer' THEN {node}.rank ELSE 0 END)"
+        if side == "inputs":
+            self.conditions.append(f"{rank} IN (0, -1)")
+            self.differences.append(f"({rank} = -1)::INT")
+        else:
+            self.conditions.append(f"{rank} = 0")
 
     def _ref(self, type: RefTo, at: At, side: Side) -> None:
         if type.whatever:

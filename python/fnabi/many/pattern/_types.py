@@ -93,6 +93,15 @@ class BufferOf(_Part, frozen=True):
         return f"{self.dtype}[{_join(self.dims, ',')}]"
 
 
+class NumberOf(_Part, frozen=True):
+    """A scalar, or a buffer of rank 0: what accepts a 0-dim array. No text means both."""
+
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[]"
+
+
 class RefTo(_Part, frozen=True):
     """A reference: to the type of this name, with `name` None to any object, or to whatever."""
 
@@ -147,7 +156,7 @@ class Untyped(_Part, frozen=True):
 
 
 TypePattern: TypeAlias = (
-    AnyType | ScalarOf | BufferOf | RefTo | ListOf | ArrayOf | Structure | Untyped
+    AnyType | ScalarOf | BufferOf | NumberOf | RefTo | ListOf | ArrayOf | Structure | Untyped
 )
 
 
@@ -194,7 +203,7 @@ def types_in(part: object) -> Iterator[TypePattern]:
         case ListOf(inner) | ArrayOf(inner) | Structure(_, inner):
             yield part
             yield from types_in(inner)
-        case AnyType() | ScalarOf() | BufferOf() | RefTo() | Untyped():
+        case AnyType() | ScalarOf() | BufferOf() | NumberOf() | RefTo() | Untyped():
             yield part
 
 
