@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -356,7 +357,8 @@ def test_names_that_nothing_had(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.endswith("; did you mean *embed*?\n")
     assert main(["find", "c.duckdb", "--function=mian"]) == 1
     assert capsys.readouterr().err == f"{said}\n"  # it has none now
-    at = "--at=2100-01-01"  # the time of an update may be a second ahead of the clock
+    soon = datetime.now(UTC) + timedelta(seconds=30)  # updates may be ahead of the clock
+    at = f"--at={soon.isoformat()}"
     assert main(["find", "c.duckdb", "--function=mian", at]) == 1
     assert capsys.readouterr().err == f"{said}\n"
 

@@ -45,6 +45,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(_update, "next_time", made)
     monkeypatch.setattr("fnabi.many.catalog.next_time", made)
+    monkeypatch.setattr(moment, "now", lambda: made.now)
     monkeypatch.setenv("TZ", "UTC")
     __import__("time").tzset()
     return made
@@ -139,6 +140,7 @@ def test_return_of_a_file(fleet: Path, clock: Clock) -> None:
         catalog.update()
         kinds = [event.kind for event in catalog.log("main", module="rank")]
         assert kinds == ["appeared", "left", "appeared"]
+        clock.now += timedelta(days=1)
         found = [len(catalog.find(module="rank", at=f"2026-10-0{day} 04:00")) for day in (1, 2, 3)]
         assert found == [3, 0, 3]
         digests = catalog.sql(
@@ -354,6 +356,14 @@ def check_spans(catalog: fnabi.Catalog) -> None:
     )
 
 
+COMMANDS = (
+    (["find", "c.duckdb", "--at"], 3),
+    (["diff", "--catalog", "c.duckdb", "--since"], 3),
+    (["catalog", "log", "c.duckdb", "--until"], 1),
+)
+"""Commands about a time that comes last, with their statuses for bad input."""
+
+
 def test_times_before_the_first_update(fleet: Path, clock: Clock, capfd: Any) -> None:
     with fnabi.Catalog("c.duckdb") as catalog:
         catalog.update(fleet)
@@ -368,12 +378,55 @@ def test_times_before_the_first_update(fleet: Path, clock: Clock, capfd: Any) ->
                 work(**{"at" if name == "find" else "since": before})  # type: ignore[operator]
             assert isinstance(caught.value, CallError)
             assert str(caught.value).startswith(f"Catalog.{name}: ")
-        assert lines(catalog, until=before) == []
-    for words in (["find", "c.duckdb", "--at"], ["diff", "--catalog", "c.duckdb", "--since"]):
-        assert main([*words, "2026-10-01"]) == 3
+        with pytest.raises(ValueError, match=rf"Catalog\.log: until: {text}"):
+            catalog.log(until=before)
+        assert lines(catalog, since=before) == lines(catalog)
+    for words, status in COMMANDS:
+        assert main([*words, "2026-10-01"]) == status
         err = " ".join(capfd.readouterr().err.split())
         assert err.startswith("fnabi: ")
         assert "is before the first update that the catalog knows" in err
+
+
+def test_times_in_the_future(fleet: Path, clock: Clock, capfd: Any) -> None:
+    with fnabi.Catalog("c.duckdb") as catalog:
+        catalog.update(fleet)
+        clock.now += timedelta(hours=1)
+        soon = clock.now + timedelta(minutes=1)
+        assert len(catalog.find(at=soon)) == len(catalog.find())
+        assert catalog.diff(soon) == catalog.log(since=soon, until=soon) == []
+        late = soon + timedelta(seconds=1)
+        text = r"2026-10-01 04:01:01\+00:00 is in the future, expected now or earlier"
+        for work, name in (
+            (catalog.find, "at"),
+            (catalog.diff, "since"),
+            (catalog.log, "since"),
+            (catalog.log, "until"),
+        ):
+            with pytest.raises(ValueError, match=text) as caught:
+                work(**{name: late})  # type: ignore[operator]
+            assert str(caught.value).startswith(f"Catalog.{work.__name__}: {name}: ")
+        clock.now -= timedelta(days=1)  # the clock was ahead when the catalog was made
+        assert len(catalog.find(at=NIGHT)) == len(catalog.find())
+        with pytest.raises(ValueError, match="is in the future"):
+            catalog.find(at=soon)
+    capfd.readouterr()
+    for words, status in COMMANDS:
+        assert main([*words, "2030-01-01"]) == status
+        err = " ".join(capfd.readouterr().err.split())
+        assert err.endswith("2030-01-01 00:00:00+00:00 is in the future, expected now or earlier")
+
+
+def test_a_range_without_times(fleet: Path, clock: Clock, capfd: Any) -> None:
+    with fnabi.Catalog("c.duckdb") as catalog:
+        catalog.update(fleet)
+        clock.now += timedelta(days=3)
+        with pytest.raises(CallError, match=r"^Catalog\.log: since: 2026-.* is after until, 2026-"):
+            catalog.log(since="1d", until="2d")
+    assert main(["catalog", "log", "c.duckdb", "--since=1d", "--until=2d"]) == 1
+    assert " ".join(capfd.readouterr().err.split()) == (
+        "fnabi: since: 2026-10-03 03:00:00+00:00 is after until, 2026-10-02 03:00:00+00:00"
+    )
 
 
 # ------------------------------------------------------------------------------------------- times
@@ -538,7 +591,7 @@ def test_log(fleet: Path, clock: Clock, capfd: Any) -> None:
     assert changed["old"]["text"] == "(float32[?x6]) -> (i64[?])"
     assert changed["new"]["value"]["inputs"][0]["dtype"] == "i32"
     assert rows[0]["old"] is None
-    assert main(["catalog", "log", "c.duckdb", "--file=*none*", "--until=7d"]) == 0
+    assert main(["catalog", "log", "c.duckdb", "--file=*none*", "--until=1h"]) == 0
     assert capfd.readouterr().out == "0 events of 0 functions\n"
     assert main(["catalog", "show", "c.duckdb"]) == 0
     out = " ".join(capfd.readouterr().out.split())
@@ -595,6 +648,7 @@ def test_diff_since(fleet: Path, clock: Clock, capfd: Any, tmp_path: Path) -> No
     names = "old.duckdb", "c.duckdb at 2026-10-01 03:00:00+00:00"
     assert names[0] in outputs["html"][0]
     assert names[1] in outputs["html"][1]
+    clock.now += timedelta(hours=2)
     assert main(["diff", "--catalog", "c.duckdb", "--since", "2026-10-02 04:00"]) == 0
     out = capfd.readouterr().out
     assert out == "compatible since 2026-10-02 04:00:00+00:00: no file has changed\n"

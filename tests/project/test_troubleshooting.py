@@ -272,6 +272,7 @@ PROVOKED: dict[str, Callable[[], str]] = {
     "process … is writing it": written,
     "another program has opened": opened,
     "… is before the first update": lambda: catalog("find", "c.duckdb", "--at", "2020-01-01"),
+    "… is in the future": lambda: catalog("find", "c.duckdb", "--at", "2999-01-01"),
     "catalog of version": lambda: opened(VERSION),
     "not a catalog": swapped,
     "the catalog keeps": lambda: gone(1),

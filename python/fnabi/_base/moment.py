@@ -21,6 +21,15 @@ _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 EXPECTED = "a date, a time such as 2026-10-01 14:00, or how long ago, such as 7d, 12h or 30min"
 
 
+_SKEW = timedelta(minutes=1)
+"""By how much clocks may differ."""
+
+
+def now() -> datetime:
+    """Return the time of the clock in whole seconds of UTC, without the zone."""
+    return datetime.now(UTC).replace(microsecond=0, tzinfo=None)
+
+
 def parse_moment(value: Moment, where: str) -> datetime:
     """Return a point in time in UTC, without the zone.
 
@@ -44,13 +53,29 @@ def _utc(value: Moment) -> datetime:
     if isinstance(value, str):
         ago = _AGO.fullmatch(value.strip())
         if ago is not None:
-            now = datetime.now(UTC).replace(microsecond=0)
-            value = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-        else:
-            value = datetime.fromisoformat(value.strip())
-    elif not isinstance(value, datetime):
+            return now() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        value = datetime.fromisoformat(value.strip())
+    if not isinstance(value, datetime):
         value = datetime.combine(value, time())
     return value.astimezone(UTC).replace(tzinfo=None)
+
+
+def check_past(moment: datetime, where: str, last: datetime | None) -> None:
+    """Raise an error for a time in the future.
+
+    Args:
+        moment: The time, in UTC and without the zone.
+        where: The function and the argument that an error names.
+        last: The time of the last update, which a clock that was ahead may have made; or None.
+
+    Raises:
+        CallError: when `moment` is later than now and than `last`.
+
+    """
+    if moment > now() + _SKEW and (last is None or moment > last):
+        raise ArgumentValueError(
+            f"{where}: {shown_moment(moment)} is in the future, expected now or earlier"
+        )
 
 
 def shown_moment(moment: datetime) -> str:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 from fnabi._base import core
 from fnabi._base.files import Options, path_text, with_bytes
-from fnabi._base.moment import Moment, parse_moment, shown_moment
+from fnabi._base.moment import Moment, check_past, parse_moment, shown_moment
 from fnabi._base.progress import Wanted
 from fnabi._base.text import shown_text
 from fnabi._base.url import is_remote, public
@@ -83,8 +83,9 @@ def __dir__() -> list[str]:
     return __all__
 
 
-_FIRST = "SELECT value FROM catalog WHERE key = 'first' AND value IS NOT NULL"
-"""The query for the time of the first update that history knows."""
+_TIMES = "SELECT value FROM catalog WHERE key = '{}' AND value IS NOT NULL"
+"""The query for the time of the ``first`` update that history knows, or of the last, ``updated``.
+"""
 
 _RELEASES = "SELECT value FROM catalog WHERE key = 'release'"
 """The query for the releases that the catalog knows."""
@@ -250,7 +251,8 @@ class Catalog:
             FormatError: when `pattern` is not a pattern; with code ``"ways"`` where a
                 signature binds its variables in too many ways.
             CallError: when an argument has another type, `runtime` names a release that was not
-                measured, or `at` is before the first update that the catalog knows.
+                measured, or `at` is in the future or before the first update that the catalog
+                knows.
             CatalogError: when an earlier fnabi has written the catalog, which did not know that
                 release.
             FileNotFoundError: when there is no catalog.
@@ -348,20 +350,29 @@ class Catalog:
             function: A pattern of names of functions, as for `find`.
             module: The same for names of modules.
             file: The same for file names.
-            since: Only what happened at that time or later; times are as for `find`.
+            since: Only what happened at that time or later; times are as for `find`. It may be
+                before the first update.
             until: Only what happened at that time or earlier.
 
         Raises:
             FormatError: when the catalog is damaged.
-            CallError: when an argument has another type, or is not a time.
+            CallError: when an argument has another type, a time is none or in the future, `since`
+                is after `until`, or `until` before the first update that the catalog knows.
             FileNotFoundError: when there is no catalog.
 
         """
-        times = (
-            None if each is None else parse_moment(each, f"Catalog.log: {name}")
-            for name, each in (("since", since), ("until", until))
-        )
-        rows = self._rows(log_query(function, module, file, *times), Row)
+        start = None if since is None else parse_moment(since, "Catalog.log: since")
+        end = None if until is None else parse_moment(until, "Catalog.log: until")
+        query = log_query(function, module, file, start, end)
+        if start is not None:
+            check_past(start, "Catalog.log: since", self._time("updated"))
+        if end is not None:
+            self._check_moment("Catalog.log: until", end)
+        if start is not None and end is not None and start > end:
+            raise ArgumentValueError(
+                f"Catalog.log: since: {shown_moment(start)} is after until, {shown_moment(end)}"
+            )
+        rows = self._rows(query, Row)
         try:
             return events(rows)
         except FormatError as problem:
@@ -388,8 +399,8 @@ class Catalog:
             machine: As for `compat.compare`.
 
         Raises:
-            CallError: when `since` is not a time, or before the first update that the catalog
-                knows, or `runtime` names no release.
+            CallError: when `since` is not a time, or in the future or before the first update that
+                the catalog knows, or `runtime` names no release.
             FormatError: when the catalog is damaged.
             FileNotFoundError: when there is no catalog.
 
@@ -401,16 +412,22 @@ class Catalog:
 
     def _check_moment(self, where: str, moment: datetime) -> None:
         """Raise an error for a time of which the catalog knows nothing."""
-        for (value,) in self._rows(_FIRST):
+        first = self._time("first")
+        if first is not None and moment < first:
+            raise ArgumentValueError(
+                f"{where}: {shown_moment(moment)} is before the first update that the catalog"
+                f" knows, expected {shown_moment(first)} or later"
+            )
+        check_past(moment, where, self._time("updated"))
+
+    def _time(self, key: str) -> datetime | None:
+        """Return the time of an update: the ``first`` one, or the last, ``updated``."""
+        for (value,) in self._rows(_TIMES.format(key)):
             try:
-                first = read_time(value)
+                return read_time(value)
             except (ValueError, OverflowError) as problem:
                 raise damaged(self._store.path, problem) from None
-            if moment < first:
-                raise ArgumentValueError(
-                    f"{where}: {shown_moment(moment)} is before the first update that the catalog"
-                    f" knows, expected {shown_moment(first)} or later"
-                )
+        return None
 
     def sql(self, query: str, *, allow_files: bool = False, **values: object) -> DuckDBPyRelation:
         """Run a query over the tables ``files`` and ``functions``, which it cannot change.
