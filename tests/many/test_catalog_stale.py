@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import fnabi
-from fnabi import CallError, CatalogError, vmfb
+from fnabi import CallError, CatalogError, MissingFileError, vmfb
 from fnabi.cli import main
 from support.paths import DATA
 from support.range_server import Server, serve
@@ -143,6 +143,22 @@ def test_a_path_that_was_never_there(here: Path, run: Run) -> None:
     status, _, err = run("catalog", "update", "c.duckdb", "model")
     assert (status, err) == (1, "fnabi: model: No such file or directory\n")
     assert len(contents()[0]) == 6
+
+
+def test_a_path_that_was_never_there_from_python(here: Path) -> None:
+    with fnabi.Catalog("c.duckdb") as catalog:
+        with pytest.raises(MissingFileError) as caught:
+            catalog.update(["models", "model"])
+        assert caught.value.filename == "model"
+        assert not Path("c.duckdb").exists()
+        catalog.update("models")
+        before = contents()
+        with pytest.raises(MissingFileError):
+            catalog.update("model")
+        assert contents() == before
+        shutil.rmtree("models/a")
+        assert catalog.update("models/a").removed == 0
+        assert len(contents()[0]) == 6
 
 
 def test_a_file_given_by_name_that_has_vanished(here: Path, run: Run) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from fnabi._base.moment import shown_moment
 from fnabi._base.text import shown_text
 from fnabi._base.url import is_remote, public
-from fnabi.cli._arguments import add_lenient, add_moment, missing_of, refuse_swapped
+from fnabi.cli._arguments import add_lenient, add_moment, refuse_swapped
 from fnabi.cli._catalogs import (
     has_modules,
     is_catalog,
@@ -35,10 +35,10 @@ from fnabi.cli._output import (
 )
 from fnabi.cli._screen import Part, Screen, complain, counted, name_width, one_line, signature
 from fnabi.cli._table import write_table
-from fnabi.errors import CallError, FormatError
+from fnabi.errors import CallError
 from fnabi.many.catalog import Catalog, Event, Updated
 from fnabi.many.catalog._log import EVER
-from fnabi.many.catalog._plan import Limit, below
+from fnabi.many.catalog._plan import Limit
 from fnabi.many.catalog._table import ROOTS
 
 _UPDATE_SCHEMA = "fnabi.catalog-update/1"
@@ -172,8 +172,6 @@ def _is_swapped(arguments: argparse.Namespace) -> bool:
 
 
 def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
-    if missing_of(_unknown(catalog, arguments.words)):
-        return _BAD_INPUT
     catalog._resumes = _tell_of_resumption
     with ended_by_signals():
         done = catalog.update(
@@ -215,16 +213,6 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
 def _tell_of_resumption(count: int) -> None:
     verb = "is" if count == 1 else "are"
     complain("", f"continues an unfinished update: {counted(count, 'file')} {verb} read already")
-
-
-def _unknown(catalog: Catalog, words: list[str]) -> list[str]:
-    """Return the paths that do not exist, and of which a catalog has nothing."""
-    missing = [word for word in words if not is_remote(word) and not os.path.exists(word)]
-    try:
-        is_known = below(_paths(catalog)) if missing else below([])
-    except (FileNotFoundError, FormatError):  # there is none, or of another version
-        return missing
-    return [word for word in missing if not is_known(shown_text(_absolute(word)))]
 
 
 def _absolute(word: str) -> str:

@@ -169,13 +169,15 @@ class Catalog:
                 earlier version cannot be made again because a path cannot be listed.
             FormatError: when the file is not a catalog.
             CallError: when an argument has another type, or no path was ever given.
+            MissingFileError: when one of `paths` does not exist, unless the catalog has it from
+                before. Nothing is changed then.
             OSError: when the catalog cannot be written.
 
         """
         core.check_positive("Catalog.update", "threads", threads)
         core.check_positive("Catalog.update", "processes", processes)
         limit = Limit(max_removed)
-        given = _absolute(paths)
+        given = _named(paths)
         resumes = self._resumes
         how = How(threads, processes, lenient, memory, storage_options, limit, progress, resumes)
         with self._store.lock():
@@ -191,7 +193,7 @@ class Catalog:
             FormatError: when it is of another version, or no catalog.
 
         """
-        is_inside = below(_absolute(paths))
+        is_inside = below(_named(paths))
         with self._store.lock():
             before = read_state(self._store, self._store.open() if self._store.exists() else None)
             gone = [file for file in before.files if is_inside(file)]
@@ -502,16 +504,16 @@ class Catalog:
         return f"<Catalog {self._store.path!r}>"
 
 
-def _absolute(paths: Path | Iterable[Path]) -> list[str]:
-    """Return the absolute names of paths; a URL stays as it is, with its secrets hidden."""
+def _named(paths: Path | Iterable[Path]) -> dict[str, str]:
+    """Return paths by their absolute names; a URL is its own, with its secrets hidden."""
     if isinstance(paths, (str, os.PathLike)):
         paths = (paths,)
-    found = []
+    found = {}
     if isinstance(paths, bytes) or not isinstance(paths, Iterable):
         raise ArgumentTypeError(f"Catalog.update: paths: expected paths, got {type_name(paths)}")
     for path in paths:
         if not isinstance(path, (str, os.PathLike)):
             raise ArgumentTypeError(f"Catalog.update: paths: expected paths, got {type_name(path)}")
         name = public(with_bytes("Catalog.update: paths", os.fsdecode(path)))
-        found.append(name if is_remote(name) else os.path.abspath(name))
-    return list(dict.fromkeys(found))
+        found.setdefault(name if is_remote(name) else os.path.abspath(name), name)
+    return found

@@ -7,7 +7,8 @@ them by the catalog itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,14 +17,14 @@ import msgspec
 from fnabi._base.files import Found, Options
 from fnabi._base.progress import Wanted, show
 from fnabi._base.text import shown_text
-from fnabi._base.url import public
+from fnabi._base.url import is_remote, public
 from fnabi._base.version import VERSION as FNABI
-from fnabi.errors import ArgumentValueError, CatalogError, FormatError
+from fnabi.errors import ArgumentValueError, CatalogError, FormatError, MissingFileError
 from fnabi.many.catalog._check import damaged
 from fnabi.many.catalog._database import Opened
 from fnabi.many.catalog._history import next_time, read_time, reopen
 from fnabi.many.catalog._migrate import columns_of, migrate
-from fnabi.many.catalog._plan import Known, Limit, Plan, Unlisted, make_plan
+from fnabi.many.catalog._plan import Known, Limit, Plan, Unlisted, below, make_plan
 from fnabi.many.catalog._store import Store
 from fnabi.many.catalog._table import UNREAD, VERSION, set_values
 from fnabi.many.catalog._unfinished import Origin, read_origin
@@ -200,19 +201,22 @@ class Update:
 
     Args:
         store: The store of the catalog.
-        paths: Absolute names of files and folders, and URLs.
+        given: The paths of files and folders by their absolute names, and URLs.
         how: The other arguments.
 
     Raises:
         FormatError: when the file is not a catalog.
         CallError: when no path was ever given.
+        MissingFileError: when a path does not exist, and the catalog has nothing of it.
 
     """
 
-    def __init__(self, store: Store, paths: list[str], how: How) -> None:
+    def __init__(self, store: Store, given: Mapping[str, str], how: How) -> None:
         self._store = store
         opened = store.open(earlier=True) if store.exists() else None
         self._base = base = read_state(store, opened, how.memory)
+        _check_exist(given, base.roots)
+        paths = [*given]
         memory = base.has_memory if how.memory is None else how.memory
         self._how = how = how._replace(memory=memory)
         copy = read_state(store, store.open_unfinished(), memory)
@@ -226,8 +230,8 @@ class Update:
         self._paths = paths
         modified = store.modified() if base.version is not None else None
         identity = store.identity(base.id)
-        given = tuple(str(shown_text(each)) for each in paths)
-        self._origin = Origin(identity, FNABI, given, how.lenient, memory)
+        shown = tuple(str(shown_text(each)) for each in paths)
+        self._origin = Origin(identity, FNABI, shown, how.lenient, memory)
         self._goes_on = begun is not None and self._origin.continues(begun)
         if copy.version is not None and not self._goes_on:
             store.drop_unfinished()
@@ -372,6 +376,14 @@ class Update:
                     add_functions(connection, good.functions)
                 advance(batch.size, sum(row.get("size") or 0 for row in batch.files))
                 yield unread
+
+
+def _check_exist(given: Mapping[str, str], roots: Iterable[str]) -> None:
+    """Raise MissingFileError for a path that does not exist and is not below those of before."""
+    is_known = below(roots)
+    for name, path in given.items():
+        if not is_remote(name) and not os.path.exists(name) and not is_known(shown_text(name)):
+            raise MissingFileError(path)
 
 
 def _answer(connection: DuckDBPyConnection) -> None:
