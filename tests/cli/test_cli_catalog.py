@@ -144,6 +144,13 @@ def test_sql_shows_sizes_of_binaries(capsys: pytest.CaptureFixture[str]) -> None
     assert row["row"]["long"] == "61" * 2013
 
 
+def test_sql_takes_one_statement(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    for options in ([], ["--allow-files"]):
+        wrong = run(capsys, "catalog", "sql", *options, "c.duckdb", "SELECT 1; SELECT 2", status=1)
+        assert wrong == "fnabi: query: expected one statement, got 2\n"
+
+
 def test_sql_errors_have_a_place(capsys: pytest.CaptureFixture[str]) -> None:
     """The caret is below the fault as the query is printed, whatever is before it."""
     run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")

@@ -364,6 +364,13 @@ def test_an_array_without_dims_is_also_a_scalar(searched: fnabi.Catalog, side: s
         assert any("[" not in str(each.signature) for each in found)
 
 
+def test_sql_takes_one_statement(searched: fnabi.Catalog) -> None:
+    assert searched.sql("SELECT 1; -- one").fetchall() == [(1,)]
+    for query, count in (("SELECT 1; SELECT 2", 2), ("", 0), ("; -- nothing", 0)):
+        with pytest.raises(CallError, match=rf"sql: query: expected one statement, got {count}$"):
+            searched.sql(query)
+
+
 def test_errors_about_arrays_name_the_argument(searched: fnabi.Catalog) -> None:
     numpy = pytest.importorskip("numpy")
     array = numpy.zeros(2, numpy.float32)

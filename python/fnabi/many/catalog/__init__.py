@@ -437,7 +437,7 @@ class Catalog:
         It reads and writes nothing else: no files, no addresses, no variables of Python.
 
         Args:
-            query: The query in DuckDB's dialect of SQL.
+            query: The query in DuckDB's dialect of SQL: one statement.
             allow_files: Whether it may read and write files, as ``COPY`` and ``read_parquet`` do.
                 It then sees the catalog as it is now, even if an earlier query has opened it.
             values: The values of its parameters: ``$name``.
@@ -450,14 +450,17 @@ class Catalog:
             duckdb.Error: when the query is wrong, or accesses a file.
             FileNotFoundError: when there is no catalog.
             FormatError: when the file is not a catalog.
-            CallError: when an argument has another type, or `allow_files` is used with a catalog
-                in memory.
+            CallError: when an argument has another type, `query` is not one statement, or
+                `allow_files` is used with a catalog in memory.
 
         """
         if not isinstance(query, str):
             raise ArgumentTypeError(f"Catalog.sql: query: expected str, got {type_name(query)}")
         opened = self._open()
         load_duckdb()  # which adds to the relations that are returned
+        count = len(opened.user.extract_statements(query))
+        if count != 1:
+            raise ArgumentValueError(f"Catalog.sql: query: expected one statement, got {count}")
         if allow_files:
             if self._unconfined is None:
                 self._unconfined = self._store.open_unconfined()
