@@ -1350,7 +1350,10 @@ def test_call_with_an_array(tmp_path: Path) -> None:
         (["first", '[1, "x"]'], [1, "x"]),
         (["first", '{"a": {"b": 1}}'], {"dict": {"a": {"dict": {"b": 1}}}}),
         (["bytes_reverse", "ab"], {"bytes": "6261"}),
-        (["tensor_arange", "2"], {"tensor": {"dtype": "float32", "data": [0.0, 1.0]}}),
+        (
+            ["tensor_arange", "2"],
+            {"tensor": {"dtype": "float32", "shape": [2], "data": [0.0, 1.0]}},
+        ),
     ],
 )
 def test_call_json(argv: list[str], result: object) -> None:

@@ -91,7 +91,7 @@ def test_an_argument_that_was_changed_is_shown(tmp_path: Path) -> None:
             {
                 "argument": 1,
                 "name": "y",
-                "value": {"tensor": {"dtype": "uint8", "data": [2, 4, 6]}},
+                "value": {"tensor": {"dtype": "uint8", "shape": [3], "data": [2, 4, 6]}},
             }
         ],
     }
@@ -132,7 +132,7 @@ def test_output_of_one_value(tmp_path: Path) -> None:
     done = call("same", "2.5", options=("--json", "--output", str(out)))
     assert json.loads(done.out)["files"] == [{"value": "result", "file": str(out)}]
     assert np.load(out) == 2.5
-    assert call("collect", "1", "2", options=("--output", str(out))).status == 0
+    assert call("collect", "1", "2", options=("-o", str(out))).status == 0
     assert np.load(out).tolist() == [1, 2]
 
 
@@ -207,14 +207,27 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
 )
 def test_lists_with_a_type_are_arrays(text: str, dtype: str, data: Any) -> None:
     done = call("same", text, options=("--json",))
-    assert json.loads(done.out)["result"] == {"tensor": {"dtype": dtype, "data": data}}
+    shape = [*np.shape(data)[: 1 if dtype == "complex64" else None]]
+    tensor = {"dtype": dtype, "shape": shape, "data": data}
+    assert json.loads(done.out)["result"] == {"tensor": tensor}
+
+
+def test_empty_arrays_have_a_shape() -> None:
+    for text, shape, data in (("f32[0x3]=0", [0, 3], []), ("f32[2x0]=0", [2, 0], [[], []])):
+        done = call("same", text, options=("--json",))
+        tensor = {"dtype": "float32", "shape": shape, "data": data}
+        assert json.loads(done.out)["result"] == {"tensor": tensor}
 
 
 def test_lists_with_a_type_of_ml_dtypes() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     assert ml_dtypes
     done = call("same", "bf16=[1.5]", options=("--json",))
-    assert json.loads(done.out)["result"]["tensor"] == {"dtype": "bfloat16", "data": [1.5]}
+    assert json.loads(done.out)["result"]["tensor"] == {
+        "dtype": "bfloat16",
+        "shape": [1],
+        "data": [1.5],
+    }
 
 
 @pytest.mark.parametrize(
@@ -359,7 +372,8 @@ def test_numbers_that_json_lacks(tmp_path: Path) -> None:
         done = call("same", saved(tmp_path, array), options=("--json",))
         assert (done.status, done.err) == (0, "")
         result = json.loads(done.out, parse_constant=lambda _: pytest.fail("not JSON"))["result"]
-        assert result == {"tensor": {"dtype": dtype, "data": data}}
+        tensor = {"dtype": dtype, "shape": [*array.shape], "data": data}
+        assert result == {"tensor": tensor}
     assert json.loads(call("same", "1e999", options=("--json",)).out)["result"] == {"float": "inf"}
 
 
@@ -483,7 +497,8 @@ def test_arrays_of_small_numbers_as_json() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     for dtype, values in ((ml_dtypes.bfloat16, [1.5, -2.0]), (ml_dtypes.int4, [1, -2])):
         found = json_of(np.array(values, dtype))
-        assert found == {"tensor": {"dtype": np.dtype(dtype).name, "data": values}}
+        tensor = {"dtype": np.dtype(dtype).name, "shape": [2], "data": values}
+        assert found == {"tensor": tensor}
 
 
 def test_tensors_inside_of_values_are_shown_as_arrays() -> None:

@@ -247,15 +247,17 @@ def _arrays(value: Any) -> Any:
 def json_of(value: Any) -> Any:
     """Return a value for JSON; a type that JSON lacks becomes an object with one key, its name.
 
-    Numbers that JSON lacks become ``{"float": "nan"}``. In the data of tensors they are the bare
-    text, and complex numbers are pairs.
+    Numbers that JSON lacks become ``{"float": "nan"}``. A tensor has its dtype, its shape, which
+    the data does not show where a dim is 0, and its data, in which such numbers are the bare text,
+    and complex numbers are pairs.
     """
     if isinstance(value, (bytes, bytearray)):
         return {"bytes": value.hex()}
     if isinstance(value, Tensor):
         value = array_of(value)
     if hasattr(value, "tolist") and not isinstance(value, Tensor):
-        return {"tensor": {"dtype": str(value.dtype), "data": _data(value)}}
+        shape = list(value.shape)
+        return {"tensor": {"dtype": str(value.dtype), "shape": shape, "data": _data(value)}}
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
             return {"dict": {key: json_of(item) for key, item in value.items()}}

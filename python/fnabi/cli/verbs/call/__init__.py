@@ -48,6 +48,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("args", metavar="ARG", nargs="*", default=[], help="its arguments")
     verb.add_argument(
+        "-o",
         "--output",
         metavar="FILE",
         help="save the numbers and arrays of the result, then the arrays that the function changed:"
