@@ -549,6 +549,32 @@ def test_an_old_folder_without_modules_serves_nobody(here: Path, run) -> None:
     assert run("diff", str(ROOT / "examples" / "releases" / "2.0"), "empty")[0] == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["scan", "-"], 1),
+        (["scan", ""], 1),
+        (["catalog", "update", "c.duckdb", "-"], 1),
+        (["catalog", "show", "-"], 1),
+        (["find", "-", "* -> *"], 3),
+        (["find", "", "* -> *"], 3),
+        (["check-calls", "-", "calls.csv"], 3),
+        (["call", "-", "norm"], 1),
+        (["verify", "--against", "-", "a.vmfb"], 1),
+        (["inspect", ""], 1),
+    ],
+)
+def test_errors_name_what_is_missing(here: Path, run, words: list[str], status: int) -> None:
+    pytest.importorskip("duckdb")
+    told = run(*words)
+    assert told[:2] == (status, "")
+    what = "no catalog" if "show" in words else "No such file or directory"
+    if "" in words:
+        assert told[2] == f"fnabi: '': {what}\n"
+    else:
+        assert told[2] == f"fnabi: -: {what}; it is not standard input here\n"
+
+
 def test_a_folder_and_a_missing_one(here: Path, run) -> None:
     Path("models").mkdir()
     missing = "fnabi: missing: No such file or directory\n"

@@ -13,8 +13,9 @@ from stat import S_ISFIFO
 from fnabi._base.files import named, open_file, read_stream
 from fnabi._base.text import known_names
 from fnabi._base.url import is_remote
+from fnabi.cli._problems import tell
 from fnabi.cli._screen import complain, one_line, where
-from fnabi.errors import FormatError
+from fnabi.errors import FormatError, MissingFileError
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def missing_of(paths: Iterable[str]) -> list[str]:
     """Return those of the named paths that do not exist, after an error about each."""
     missing = [each for each in paths if not is_remote(each) and not os.path.exists(each)]
     for path in missing:
-        complain(f"{path}: ", os.strerror(errno.ENOENT))
+        tell(MissingFileError(path))
     return missing
 
 

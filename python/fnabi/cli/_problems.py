@@ -40,7 +40,10 @@ def tell(problem: FnabiError | OSError, file: str | None = None, hint: str = "")
     if isinstance(problem, FormatError):
         text, excerpt = parted(problem, text)
     is_named = file is not None and text.startswith(f"{file}: ")
-    complain("" if is_named else where(file), text + hint, excerpt)
+    place = "" if is_named else where(file)
+    if file == "-" and isinstance(problem, FileNotFoundError):
+        place, hint = "-: ", f"{hint}; it is not standard input here"
+    complain(place, text + hint, excerpt)
 
 
 ISSUES = "https://github.com/fnabi/fnabi/issues"
