@@ -50,7 +50,7 @@ class FnabiError(Exception):
         return super().__str__()
 
     def __str__(self) -> str:
-        return self.text if self.file is None else f"{self.file}: {self.text}"
+        return self.text if self.file is None else f"{self.file or repr('')}: {self.text}"
 
 
 class FormatError(FnabiError, ValueError):

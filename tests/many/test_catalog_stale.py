@@ -705,3 +705,19 @@ def test_a_file_that_fails_between_its_facts_and_its_functions(
         os.rename("away", victim)
         assert catalog.update().changed == 1
         assert catalog.find() == before
+
+
+def test_an_empty_path_is_no_folder(here: Path) -> None:
+    with fnabi.Catalog("c.duckdb") as catalog:
+        catalog.update("models")
+        before = contents()
+        for use in (
+            lambda: catalog.update(""),
+            lambda: catalog.remove(["models/a", ""]),
+            lambda: fnabi.Catalog(""),
+            lambda: fnabi.load_module(""),
+            lambda: vmfb.open(""),
+        ):
+            with pytest.raises(MissingFileError, match=r"^'': No such file or directory$"):
+                use()
+        assert contents() == before

@@ -63,6 +63,7 @@ from fnabi.errors import (
     FormatError,
     LibraryError,
     MissingAttributeError,
+    MissingFileError,
     MissingKeyError,
     NotFoundError,
 )
@@ -312,6 +313,8 @@ def load_module(path: str | os.PathLike[str]) -> Library:
     text = path_text("load_module: path", path)
     if is_remote(text):
         raise ArgumentValueError(f"load_module: path: expected a file, got the URL {public(text)}")
+    if not text:  # which would be the current folder
+        raise MissingFileError(text)
     name = os.path.abspath(text)
     check_regular(name)
     file = read(text)

@@ -42,7 +42,14 @@ from fnabi._base.url import is_remote, public
 from fnabi.compat import FileComparison
 from fnabi.compat._caller import Reason
 from fnabi.compat._runtime import Runtime, asked_releases
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
+from fnabi.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CatalogError,
+    FormatError,
+    MissingFileError,
+    type_name,
+)
 from fnabi.many._search import Match, pattern_of_arrays, search_for
 from fnabi.many.catalog._check import damaged
 from fnabi.many.catalog._checked import CheckedCall, CheckedCalls, UnreadCalls
@@ -518,5 +525,7 @@ def _named(paths: Path | Iterable[Path]) -> dict[str, str]:
         if not isinstance(path, (str, os.PathLike)):
             raise ArgumentTypeError(f"Catalog.update: paths: expected paths, got {type_name(path)}")
         name = public(with_bytes("Catalog.update: paths", os.fsdecode(path)))
+        if not name:  # which would be the current folder
+            raise MissingFileError(name)
         found.setdefault(name if is_remote(name) else os.path.abspath(name), name)
     return found

@@ -106,6 +106,7 @@ def open_store(path: str | os.PathLike[str] | None, where: str = "Catalog: path"
 
     Raises:
         CallError: when it is no path.
+        MissingFileError: when it is empty.
         IsADirectoryError: when it is that of a folder.
         OSError: when it is not UTF-8, which DuckDB requires.
 
@@ -113,6 +114,8 @@ def open_store(path: str | os.PathLike[str] | None, where: str = "Catalog: path"
     if path is None:
         return MemoryStore()
     name = path_text(where, path)
+    if not name:
+        raise MissingFileError(name)
     if name.endswith(_SLASHES) or os.path.isdir(name):
         why = "a folder, expected the name of a DuckDB file"
         raise IsADirectoryError(errno.EISDIR, why, name)
