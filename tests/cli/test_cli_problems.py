@@ -492,6 +492,24 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
             ["stub", str(CLASSIFIER), "--global", "x"],
             "--global is for a library, not for a module",
         ),
+        *(
+            ([*words, *options], f"{options[0]} is only allowed with --output")
+            for words in (["scan", "x"], ["check-calls", "x", "y"], ["decode", "x"])
+            for options in (["--format", "csv"], ["--raw-csv"])
+        ),
+        *(
+            (["catalog", *words, *options], f"{options[0]} is only allowed with update")
+            for words in (["show", "x"], ["log", "x"], ["sql", "x", "y"], ["remove", "x", "y"])
+            for options in (["--threads", "2"], ["--processes", "2"], ["--lenient"])
+        ),
+        *(
+            (
+                ["stub", str(CLASSIFIER), *language, "--dim=2"],
+                "--dim is only allowed with --language iree-run-module",
+            )
+            for language in ([], ["--language=c-header"])
+        ),
+        (["help", "inspect", "verify"], "unexpected argument 'verify'; help takes one VERB"),
     ],
 )
 def test_wrong_usage(argv: list[str], text: str, run) -> None:

@@ -132,6 +132,8 @@ def _tell_memory(status: int, *, is_process: bool) -> int:
 
 def _main(words: list[str], *, is_process: bool) -> int:
     if words[:1] == ["help"]:
+        if len(words) > 2:
+            top_parser().error(f"unexpected argument {words[2]!r}; help takes one VERB")
         words = [*(word for word in words[1:2] if word != "help"), "--help"]
     if not words or words[0].startswith("-"):
         return _without_verb(words)

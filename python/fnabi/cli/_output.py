@@ -34,21 +34,28 @@ def add_output(verb: argparse.ArgumentParser, what: str) -> None:
     add_threads(verb)
 
 
-def add_threads(verb: argparse.ArgumentParser) -> None:
-    _add_number(verb, "--threads", "the number of threads that read and decode")
+FEW = min(4, os.cpu_count() or 1)
+"""The default number of threads, and of processes."""
+
+
+def add_threads(verb: argparse.ArgumentParser, default: int | None = FEW) -> None:
+    """Declare ``--threads``; with None as `default`, the verb sees whether it was given."""
+    _add_number(verb, "--threads", "the number of threads that read and decode", default)
 
 
 def add_processes(verb: argparse.ArgumentParser) -> None:
-    _add_number(verb, "--processes", "the most processes that read more than a thousand files")
+    """Declare ``--processes``, which is None where it was not given."""
+    what = "the most processes that read more than a thousand files"
+    _add_number(verb, "--processes", what, None)
 
 
-def _add_number(verb: argparse.ArgumentParser, option: str, what: str) -> None:
+def _add_number(verb: argparse.ArgumentParser, option: str, what: str, default: int | None) -> None:
     verb.add_argument(
         option,
         type=whole(1),
-        default=min(4, os.cpu_count() or 1),
+        default=default,
         metavar="N",
-        help=f"{what} (default: %(default)s)",
+        help=f"{what} (default: {FEW})",
     )
 
 
@@ -98,6 +105,13 @@ def check_output(arguments: argparse.Namespace) -> None:
         arguments.usage(f"--output has {problem}")
     if arguments.raw_csv and format != ".csv":
         arguments.usage("--raw-csv is only allowed with an --output that is CSV")
+
+
+def refuse_output_options(arguments: argparse.Namespace, *others: str) -> None:
+    """Refuse options about the output where there is no ``--output``."""
+    for option in (*others, "format", "raw_csv"):
+        if getattr(arguments, option) not in (None, False):
+            arguments.usage(f"--{option.replace('_', '-')} is only allowed with --output")
 
 
 def output_format(arguments: argparse.Namespace) -> str:

@@ -27,6 +27,7 @@ from fnabi.cli._catalogs import (
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._layout import columns
 from fnabi.cli._output import (
+    FEW,
     add_processes,
     add_progress,
     add_threads,
@@ -98,7 +99,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         "with log, show what happened at this time or later: 2026-10-01, 7d or 12h ago",
     )
     add_moment(verb, "--until", "with log, show what happened at this time or earlier")
-    add_threads(verb)
+    add_threads(verb, None)
     add_processes(verb)
     add_progress(verb)
     add_lenient(verb)
@@ -106,6 +107,9 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 
 _ONLY = {
     "max_removed": "update",
+    "threads": "update",
+    "processes": "update",
+    "lenient": "update",
     "memory": "update",
     "allow_files": "sql",
     "log_module": "log",
@@ -176,8 +180,8 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
     with ended_by_signals():
         done = catalog.update(
             arguments.words,
-            threads=arguments.threads,
-            processes=arguments.processes,
+            threads=arguments.threads or FEW,
+            processes=arguments.processes or FEW,
             lenient=arguments.lenient,
             progress=wanted_progress(arguments),
             max_removed=arguments.max_removed,

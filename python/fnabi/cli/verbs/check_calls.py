@@ -23,6 +23,7 @@ from fnabi.cli._output import (
     add_progress,
     check_output,
     output_format,
+    refuse_output_options,
     wanted_progress,
 )
 from fnabi.cli._screen import Screen, complain, counted, one_line, signature, where
@@ -113,6 +114,8 @@ def _pattern(text: str) -> str:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         check_output(arguments)
+    else:
+        refuse_output_options(arguments)
     limit = arguments.limit or (None if arguments.json else _SHOWN)
     if has_modules(arguments.calls) and _may_be_calls(arguments.catalog):
         words = ["check-calls", arguments.calls, arguments.catalog]

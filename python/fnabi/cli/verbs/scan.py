@@ -15,6 +15,7 @@ from fnabi.cli._output import (
     add_output,
     add_progress,
     check_output,
+    refuse_output_options,
     wanted_progress,
 )
 from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
@@ -40,6 +41,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.output is None:
+        refuse_output_options(arguments)
     if missing_of(arguments.paths):
         return 1
     shown = arguments.output is None

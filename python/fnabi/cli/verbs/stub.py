@@ -58,9 +58,9 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--dim",
         type=whole(0),
-        default=DIM,
         metavar="N",
-        help=f"the size of each dynamic dim in command lines (default: {DIM})",
+        help=f"the size of each dynamic dim in command lines of --language iree-run-module"
+        f" (default: {DIM})",
     )
     add_lenient(verb)
 
@@ -72,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     file, output, only = arguments.file, arguments.output, arguments.functions
     if file == "-":
         arguments.usage("standard input is not allowed: the generated code refers to the file")
+    if arguments.dim is not None and arguments.language != "iree-run-module":
+        arguments.usage("--dim is only allowed with --language iree-run-module")
     if is_same_file(output, file):
         arguments.usage("--output is the file itself")
     written: Stub
@@ -97,7 +99,13 @@ def run(arguments: argparse.Namespace) -> int:
             return 1
         with open_module(file, arguments.lenient) as module:
             generate = FORMATS[arguments.language]
-            written = generate(module, file, output=output, only=only, dim=arguments.dim)
+            written = generate(
+                module,
+                file,
+                output=output,
+                only=only,
+                dim=DIM if arguments.dim is None else arguments.dim,
+            )
     if output is not None:
         with ended_by_signals(), write_whole(output) as opened:
             opened.write(written.text.encode("utf-8", "backslashreplace"))

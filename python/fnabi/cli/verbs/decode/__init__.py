@@ -11,7 +11,14 @@ from typing import Any
 
 from fnabi.abi.signature import Component, ComponentType
 from fnabi.cli._arguments import size
-from fnabi.cli._output import Limit, add_output, add_progress, check_output, refuse_progress
+from fnabi.cli._output import (
+    Limit,
+    add_output,
+    add_progress,
+    check_output,
+    refuse_output_options,
+    refuse_progress,
+)
 from fnabi.cli._screen import Screen, complain, one_line, signature
 from fnabi.cli._values import error_json, json_value
 from fnabi.cli.verbs.decode._abis import BLANK, PARSERS, parse
@@ -127,9 +134,8 @@ def _refuse_without_output(arguments: argparse.Namespace) -> None:
     if len(arguments.texts) > 1:
         arguments.usage("several TEXTs are only allowed with --output")
     refuse_progress(arguments, "--output")
-    for option in ("column", "text", "prefix", "into", "max_errors", "format", "raw_csv", "resume"):
-        if getattr(arguments, option) not in (None, False):
-            arguments.usage(f"--{option.replace('_', '-')} is only allowed with --output")
+    others = "column", "text", "prefix", "into", "max_errors", "resume"
+    refuse_output_options(arguments, *others)
 
 
 def _show(arguments: argparse.Namespace, lines: Iterable[tuple[int | None, bytes]]) -> int:
