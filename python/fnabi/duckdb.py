@@ -121,7 +121,7 @@ def attach(
         found = "SELECT 1 FROM system.main.duckdb_databases() WHERE database_name = "
         if own.execute(found + literal(name)).fetchall():
             raise ArgumentValueError(
-                f"duckdb.attach: name: the connection has a database {name!r}, expected none"
+                f"duckdb.attach: name: the connection already has a database {name!r}"
             )
         own.execute(f"DETACH DATABASE IF EXISTS {quoted_name(hidden)}")
         store.attach(own, hidden)

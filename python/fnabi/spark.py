@@ -85,9 +85,7 @@ def _refuse_names(kept: list[str], added: list[str]) -> None:
     for name in kept:
         if name.lower() in names:
             other = "prefix= or into= gives what is added other names"
-            raise ArgumentValueError(
-                f"spark.decode: batch: already has a column {name!r}, expected none; {other}"
-            )
+            raise ArgumentValueError(f"spark.decode: batch: already has a column {name!r}; {other}")
 
 
 def register(session: SparkSession) -> None:

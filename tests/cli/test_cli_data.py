@@ -721,7 +721,7 @@ def test_a_table_that_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["--column=sigs", "-o", "o.jsonl"], "has no column 'sigs'; did you mean sig?"),
         (["--column=x", "-o", "o.jsonl"], "is int64, expected strings or binaries"),
         (["--column=name", "--max-errors=x", "-o", "o"], "expected a number or a percentage"),
-        (["--column=name", "--max-errors=101%", "-o", "o"], "expected a number or a percentage"),
+        (["--column=name", "--max-errors=101%", "-o", "o"], "expected at most 100%, got '101%'"),
         (["--column=sig"], "--column is only allowed with --output"),
         (["--max-errors=1"], "--max-errors is only allowed with --output"),
         (["--format=jsonl"], "--format is only allowed with --output"),
@@ -731,11 +731,8 @@ def test_a_table_that_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["--column=sig", "-o", "o.json"], ".csv; did you mean .jsonl?"),
         (["--column=sig", "-o", "o.parquet.gz"], "--output has .parquet.gz, expected .gz only"),
         (["--column=sig", "--format=arrow", "-o", "o.zst"], "--output has .arrow.zst, expected"),
-        (
-            ["--column=status", "-o", "o.jsonl"],
-            "column 'status', expected none; --prefix or --into",
-        ),
-        (["--column=sig", "--into=x", "-o", "o.jsonl"], "already has a column 'x', expected none"),
+        (["--column=status", "-o", "o.jsonl"], "has a column 'status'; --prefix or --into"),
+        (["--column=sig", "--into=x", "-o", "o.jsonl"], "already has a column 'x'; "),
         (["--column=sig", "--into=x", "--prefix=y", "-o", "o.csv"], "cannot be combined"),
         (["--column=sig", "--into=", "-o", "o.csv"], "--into is empty"),
         (["--prefix=x", "-o", "o.csv"], "--prefix is only allowed with --column"),
@@ -821,7 +818,15 @@ def test_several_columns_of_a_name(tmp_path: Path, capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit) as ended:
         decode(tmp_path / "in", "-o", "o.jsonl")
     assert ended.value.code == 2
-    assert "has several columns 'sig'" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith("has several columns 'sig', expected one\n")
+
+
+def test_a_column_with_several_types(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text(f'k,sig\n"x",{GOOD}\n')
+    (tmp_path / "b.jsonl").write_text(f'{{"k": 1, "sig": "{GOOD}"}}\n')
+    assert decode(tmp_path / "a.csv", tmp_path / "b.jsonl", "-o", tmp_path / "o.jsonl") == 1
+    told = "b.jsonl: column 'k' is number in row 1, expected string as before\n"
+    assert capsys.readouterr().err.endswith(told)
 
 
 def test_without_pyarrow(

@@ -455,6 +455,12 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
         (["diff", "--htm", "--lenient"], "OLD is missing"),
         (["diff", "--", "-x"], "NEW is missing"),
         (["catalog"], "ACTION, CATALOG are missing"),
+        (["completion"], "SHELL is missing"),
+        (["verify", "--runtime", "3.9.0..", "x"], "--runtime: expected FIRST..LAST, got '3.9.0..'"),
+        (
+            ["catalog", "update", "x", "--max-removed=200%"],
+            "--max-removed: expected at most 100%, got '200%'",
+        ),
         (["catalog", "sql", "x", " "], "sql needs one query, in quotes"),
         (
             ["diff", "x", "y", "--json", "--style=sarif"],

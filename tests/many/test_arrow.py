@@ -688,7 +688,7 @@ def test_names_of_what_is_added(package: str) -> None:
     texts = ["I1!R1!", None, "x"]
     table = pa.table({"status": [1, 2, 3], "f": texts, "results": ["p", "q", "r"]})
     for name, other in (("status", "other"), ("results", "status")):
-        with pytest.raises(CallError, match=rf"column '{name}', expected none; prefix= or into="):
+        with pytest.raises(CallError, match=rf"column '{name}'; prefix= or into="):
             arrow.decode(of_package(package, table.rename_columns([name, "f", other + "_"])), "f")
     expected = fnabi.decode_columns(texts)
     wide = arrow.decode(of_package(package, table), "f", prefix="g_")
@@ -706,7 +706,7 @@ def test_names_of_what_is_added(package: str) -> None:
     assert replaced.column("f").to_pylist() == rows
     for given, name in (({"into": "f"}, "f"), ({"prefix": "error_", "into": None}, "error_status")):
         other = table.rename_columns(["error_status", "f", "x"])
-        with pytest.raises(CallError, match=f"already has a column '{name}', expected none"):
+        with pytest.raises(CallError, match=f"already has a column '{name}'"):
             arrow.decode(of_package(package, other), "f", **given)  # type: ignore[arg-type]
     again = arrow.decode(of_package(package, found), "f", prefix="h_", plain=False)
     assert to_arrow(again).column("h_status").to_pylist() == found.column("g_status").to_pylist()
@@ -749,7 +749,7 @@ def test_bad_calls_of_decode() -> None:
     table = pa.table({"f": ["x"], "n": [1]})
     nulls = pa.StructArray.from_arrays([pa.array(["x"])], ["f"], mask=pa.array([True]))
     for call, problem in (
-        (partial(arrow.decode, table, "g"), "column: no column has the name 'g', expected one"),
+        (partial(arrow.decode, table, "g"), "column: no column has the name 'g'"),
         (partial(arrow.decode, table, 5), "column: expected str, got int"),
         (partial(arrow.decode, table, "n"), "unsupported Arrow type"),
         (partial(arrow.decode, table, "f", "foo"), "abi: expected one of raw"),

@@ -429,9 +429,11 @@ def test_removals_add_up(here: Path, run: Run) -> None:
 
 def test_limits_are_checked(here: Path, run: Run) -> None:
     with fnabi.Catalog(None) as catalog:
-        for wrong in (-1, "-1", "x", "", "%", "101%", "-1%", "nan%", "1.5"):
+        for wrong in (-1, "-1", "x", "", "%", "-1%", "nan%", "1.5"):
             with pytest.raises(CallError, match=r"max_removed: expected a number of files or a p"):
                 catalog.update("models", max_removed=wrong)
+        with pytest.raises(CallError, match=r"max_removed: expected at most 100%, got '101%'$"):
+            catalog.update("models", max_removed="101%")
         for wrong in (1.5, True, b"1"):
             with pytest.raises(CallError, match=r"max_removed: expected int or str, got"):
                 catalog.update("models", max_removed=wrong)  # type: ignore[arg-type]

@@ -534,7 +534,10 @@ def test_dims_that_do_not_fit(values: fnabi.Catalog) -> None:
             lambda t: t.rename_columns(["modle", *t.schema.names[1:]]),
             "'model'; did you mean modle?",
         ),
-        (lambda t: t.append_column("model", t.column("model")), "several columns 'model'"),
+        (
+            lambda t: t.append_column("model", t.column("model")),
+            "several columns 'model', expected one",
+        ),
         (lambda t: t.select([]), "no column 'model', expected columns"),
         (
             lambda t: t.set_column(0, "model", pa.array(range(len(t)))),

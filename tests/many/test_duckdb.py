@@ -208,7 +208,9 @@ def test_a_catalog_that_is_updated(tmp_path: Path) -> None:
         before = connection.sql(count).fetchall()
         catalog.update(RELEASES)
         assert connection.sql(count).fetchall() == before
-        with pytest.raises(CallError, match=r"^duckdb.attach: name: the connection has a database"):
+        with pytest.raises(
+            CallError, match=r"^duckdb.attach: name: the connection already has a database"
+        ):
             fnabi.duckdb.attach(connection, catalog)
         connection.execute("DETACH c")
         fnabi.duckdb.attach(connection, catalog)

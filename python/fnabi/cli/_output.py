@@ -82,6 +82,8 @@ class Limit:
             self._most = float(number) if self._is_part else int(number)
         except ValueError:
             self._most = -1
+        if self._is_part and self._most > 100:
+            raise argparse.ArgumentTypeError(f"expected at most 100%, got {text!r}")
         if not 0 <= self._most <= (100 if self._is_part else sys.maxsize):
             raise argparse.ArgumentTypeError(f"expected a number or a percentage, got {text!r}")
 

@@ -267,7 +267,7 @@ def _column(schema: Any, name: object, where: str) -> int:
         if index == lib.FNABI_ARROW_SEVERAL:
             text = f"{where}: several columns have the name {name!r}, expected one"
             raise ArgumentValueError(text)
-        raise NotFoundError(f"{where}: no column has the name {name!r}, expected one")
+        raise NotFoundError(f"{where}: no column has the name {name!r}")
     return index
 
 
@@ -284,9 +284,7 @@ def _refuse_columns(
                 raise ArgumentTypeError(f"{where}: not a table, expected columns")
             found = index != lib.FNABI_ARROW_NO_COLUMN
         if found and name != dropped:
-            raise ArgumentValueError(
-                f"{where}: already has a column {name!r}, expected none; {other}"
-            )
+            raise ArgumentValueError(f"{where}: already has a column {name!r}; {other}")
 
 
 def _beside(

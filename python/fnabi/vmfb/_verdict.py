@@ -377,7 +377,10 @@ def parse_releases(function: str, text: str) -> list[str]:
         elif part == "installed":
             found.append(_installed(function))
         elif ".." in part:
-            first, last = (_release(function, each) for each in part.split("..", 1))
+            ends = part.split("..", 1)
+            if "" in ends:
+                raise ArgumentValueError(f"{function}: expected FIRST..LAST, got {part!r}")
+            first, last = (_release(function, each) for each in ends)
             if first not in known or last not in known or known.index(first) > known.index(last):
                 back = f"{last}..{first}" if first in known and last in known else ""
                 hint = f"; did you mean {back}?" if back else ""

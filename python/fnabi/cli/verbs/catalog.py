@@ -123,9 +123,8 @@ _ONLY = {
 def _limit(text: str) -> str:
     try:
         Limit(text)
-    except CallError:
-        expected = "expected a number or a percentage"
-        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}") from None
+    except CallError as problem:
+        raise argparse.ArgumentTypeError(str(problem).partition("max_removed: ")[2]) from None
     return text
 
 

@@ -73,13 +73,14 @@ _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("shell", metavar="SHELL", choices=[*_SCRIPTS], help=", ".join(_SCRIPTS))
-    verb.add_argument(
+    words = verb.add_argument(
         "words",
         metavar="WORD",
         nargs=argparse.REMAINDER,  # a second "--" is a word
         default=[],
         help="the command line, as the scripts give it: write what can be at the cursor",
     )
+    words.required = False  # which argparse of Python 3.11 takes it for
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -367,6 +367,12 @@ def _joined(batches: Iterator[Any]) -> Iterator[Any]:
         yield from pyarrow.Table.from_batches(small).combine_chunks().to_batches()
 
 
+_OTHER_TYPE = re.compile(
+    r"JSON parse error: Column\(/(.*)\) changed from (\w+) to (\w+) in row (\d+)$"
+)
+"""What pyarrow says of a value that has another type than those before it, or in other files."""
+
+
 @contextmanager
 def _bad_file(name: str, what: str) -> Iterator[None]:
     """Name the file in the errors of pyarrow, all of which are one of these."""
@@ -378,6 +384,11 @@ def _bad_file(name: str, what: str) -> Iterator[None]:
             raise
         fault = "unsupported" if isinstance(problem, NotImplementedError) else "damaged"
         text = " ".join(str(problem).split())
+        other = _OTHER_TYPE.search(text)
+        if other is not None:
+            column, before, after, row = other.groups()
+            text = f"column {column!r} is {after} in row {row}, expected {before} as before"
+            raise OSError(errno.EBADMSG, text, name) from None
         raise OSError(errno.EBADMSG, f"{fault} {what}: {text}", name) from None
 
 

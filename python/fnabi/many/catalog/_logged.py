@@ -117,9 +117,12 @@ class Logged:
         fields = []
         for part, name in names.items():
             if schema.names.count(name) != 1:
-                count = "several columns" if name in schema.names else "no column"
+                if name in schema.names:
+                    raise ArgumentValueError(
+                        f"{self._where}: several columns {name!r}, expected one"
+                    )
                 hint = did_you_mean(name, schema.names) or _listed(schema.names)
-                raise ArgumentValueError(f"{self._where}: {count} {name!r}{hint}")
+                raise ArgumentValueError(f"{self._where}: no column {name!r}{hint}")
             field = schema.field(name)
             if not _fits(part, field.type):
                 raise ArgumentTypeError(

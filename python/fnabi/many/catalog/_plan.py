@@ -202,6 +202,10 @@ class Limit:
                 self._number = int(most)
         except ValueError:
             self._number = -1
+        if (self._part or 0) > 100:
+            raise ArgumentValueError(
+                f"Catalog.update: max_removed: expected at most 100%, got {most!r}"
+            )
         if (self._number or 0) < 0 or not 0 <= (self._part or 0) <= 100:
             raise ArgumentValueError(
                 "Catalog.update: max_removed: expected a number of files or a percentage, such as"

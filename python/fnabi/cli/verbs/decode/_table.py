@@ -370,8 +370,9 @@ def _schema(arguments: argparse.Namespace, name: str, schema: Any, decode: _Deco
     """Return the schema of the output; a column that cannot be decoded is wrong usage."""
     column, names = arguments.column, schema.names
     if names.count(column) != 1:
-        count = "several columns" if column in names else "no column"
-        arguments.usage(f"--column: {name} has {count} {column!r}{did_you_mean(column, names)}")
+        if column in names:
+            arguments.usage(f"--column: {name} has several columns {column!r}, expected one")
+        arguments.usage(f"--column: {name} has no column {column!r}{did_you_mean(column, names)}")
     type = schema.field(column).type
     if not is_text(type):
         arguments.usage(f"--column: {column!r} in {name} is {type}, expected strings or binaries")
