@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -464,8 +465,10 @@ class Catalog:
         if not isinstance(query, str):
             raise ArgumentTypeError(f"Catalog.sql: query: expected str, got {type_name(query)}")
         opened = self._open()
-        load_duckdb()  # which adds to the relations that are returned
-        count = len(opened.user.extract_statements(query))
+        duckdb = load_duckdb()  # which adds to the relations that are returned
+        count = 1
+        with suppress(duckdb.Error):  # of a wrong query, which fails below
+            count = len(opened.user.extract_statements(query))
         if count != 1:
             raise ArgumentValueError(f"Catalog.sql: query: expected one statement, got {count}")
         if allow_files:
@@ -518,7 +521,7 @@ def _named(paths: Path | Iterable[Path]) -> dict[str, str]:
     """Return paths by their absolute names; a URL is its own, with its secrets hidden."""
     if isinstance(paths, (str, os.PathLike)):
         paths = (paths,)
-    found = {}
+    found: dict[str, str] = {}
     if isinstance(paths, bytes) or not isinstance(paths, Iterable):
         raise ArgumentTypeError(f"Catalog.update: paths: expected paths, got {type_name(paths)}")
     for path in paths:
