@@ -118,8 +118,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def decode(*argv: str | Path, column: bool = True, errors: str = "100%") -> int:
-    given = ["--column=sig"] * column + [f"--max-errors={errors}", *map(str, argv)]
-    return main(["decode", *given])
+    words = [*map(str, argv)]
+    column = column and not any(word.startswith("--column=") for word in words)
+    return main(["decode", *["--column=sig"] * column, f"--max-errors={errors}", *words])
 
 
 def stopped(after: int, *argv: str | Path, **given: Any) -> int:

@@ -467,7 +467,7 @@ def test_a_list_that_is_deeper_later(tmp_path: Path, capsys: Any) -> None:
     assert main(
         ["decode", "--abi", "raw", "--column", "sig", str(tmp_path / "x.jsonl"), "-o", str(out)]
     )
-    assert "damaged lines of JSON" in capsys.readouterr().err
+    assert "is array in row 200001, expected number" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "arrows"])
