@@ -1,10 +1,10 @@
 """``FunctionInvoker`` as ``iree.runtime`` has it, with our signatures under it.
 
-It takes the same arguments, and refuses what the original refuses with exceptions of the same
-classes; its texts about values that NumPy cannot convert and about a damaged ``iree.abi`` are its
-own. It also passes and returns what the original refuses: scalars of type i1, f16 and bf16,
-homogeneous lists and arrays of references as arguments, and values of unknown type inside of
-structures.
+It takes the same arguments, and refuses numbers, names and structures with the same exceptions. A
+value that NumPy cannot convert is an `ArgumentError` with a text of its own, and a damaged
+``iree.abi``, also one with a key twice, a RuntimeError. It also passes and returns what the
+original refuses: scalars of type i1, f16 and bf16, homogeneous lists and arrays of references as
+arguments, and values of unknown type inside of structures.
 """
 
 from __future__ import annotations
