@@ -538,6 +538,8 @@ UNREADABLE: list[Callable[[], object]] = [
 def test_values_that_cannot_be_shown(call: Callable[[], object]) -> None:
     with pytest.raises(fnabi.FnabiError) as caught:
         call()
+    if isinstance(caught.value, fnabi.errors.MissingPackageError):
+        pytest.skip(str(caught.value))
     assert isinstance(caught.value, ValueError | LookupError)
     assert len(str(caught.value).encode()) < 300
 

@@ -157,7 +157,7 @@ def test_no_such_function() -> None:
     with vmfb.open(CHAIN) as module:
         with pytest.raises(NotFoundError, match="no function is named 'nothing'"):
             program.of(module, "nothing")
-        with pytest.raises(NotFoundError, match="99 out of range"):
+        with pytest.raises(NotFoundError, match="99 is out of range"):
             program.of(module, 99)
 
 
