@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import fnabi
 from fnabi import Any, AnyArray, CallError
-from fnabi.errors import ArgumentValueError
 
 LONG = "a string longer than seven bytes"
 
@@ -130,7 +129,7 @@ def test_an_any_holds_its_object():
 def test_bad_values():
     with pytest.raises(TypeError):
         Any(1, 2)
-    with pytest.raises(ArgumentValueError, match=r"expected text that has UTF-8, got '.ud800'$"):
+    with pytest.raises(UnicodeEncodeError):
         Any("\ud800")
     deep: list[object] = []
     deep.append(deep)

@@ -63,7 +63,7 @@ def test_records_of_fields_and_methods(Point):
     assert [each.writable for each in (x, y, tag)] == [True, False, True]
     assert x.offset == 24
     assert repr(x) == "<field x of tests.Point>"
-    assert Point.x is x
+    assert repr(Point.x) == repr(x)
     norm = Point.methods["norm"]
     assert norm.__doc__ == "The square of the length."
     assert str(norm.schema) == "(tests.Point) -> float"

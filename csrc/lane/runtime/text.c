@@ -36,18 +36,24 @@ PyObject* lane_bytes(const fnabi_byte_array* text) {
 }
 
 int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep) {
+  PyObject *type, *problem, *traceback;
   Py_ssize_t size;
   *keep = NULL;
   text->data = PyUnicode_AsUTF8AndSize(str, &size);
   if (text->data == NULL) {
     if (PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
-    /* surrogate escapes are bytes that were not UTF-8 */
-    PyErr_Clear();
+    /* surrogate escapes are bytes that were not UTF-8; else the first error is
+     * raised */
+    PyErr_Fetch(&type, &problem, &traceback);
     *keep = PyUnicode_AsEncodedString(str, "utf-8", "surrogateescape");
-    if (*keep == NULL)
-      return lane_clear() ? lane_value_error(
-                                "expected text that has UTF-8, got %.100A", str)
-                          : -1;
+    if (*keep == NULL && lane_clear()) {
+      PyErr_Restore(type, problem, traceback);
+      return -1;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(problem);
+    Py_XDECREF(traceback);
+    if (*keep == NULL) return -1;
     text->data = PyBytes_AsString(*keep);
     size = PyBytes_Size(*keep);
   }

@@ -379,7 +379,10 @@ def get_type(type_key: str) -> ObjectType:
     """
     if not isinstance(type_key, str):
         raise ArgumentTypeError(f"get_type: type_key: expected str, got {type(type_key).__name__}")
-    index = lane.type_index_of(type_key)
+    try:
+        index = lane.type_index_of(type_key)
+    except UnicodeEncodeError:
+        index = None
     if index is None or index < _FIRST:
         hint = did_you_mean(type_key, list_type_keys())
         raise NotFoundError(f"get_type: type_key: no type has the key {type_key!r}{hint}")
