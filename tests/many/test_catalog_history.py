@@ -272,6 +272,7 @@ def test_every_night_is_as_it_was(
             copy = f"{night}.duckdb"
             shutil.copyfile("c.duckdb", copy)
             nights.append((time, copy, [key_of(fresh.find(**each)) for each in searches]))
+    clock.now += timedelta(days=1)
     with fnabi.Catalog("c.duckdb") as catalog:
         for time, copy, expected in nights:
             for when in (time, time + timedelta(hours=20)):
