@@ -112,7 +112,8 @@ typedef struct fnabi_error {
   char path[FNABI_PATH_SIZE]; /* the part of the value, such as
                            "inputs[2].shape[0]"; NUL-terminated, "" at the
                            root; a path that is too long is its end after
-                           "..." */
+                           "...". A key of SIP may be cut, and bytes of it that
+                           are not printable ASCII are as in "\xc3" */
 } fnabi_error;
 
 /* The text of a code ("span runs past the end"), its name ("span-end"), and

@@ -7,7 +7,7 @@ import io
 import pickle
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -527,6 +527,17 @@ UNREADABLE: list[Callable[[], object]] = [
     lambda: example.example_values(fnabi.Signature((), ()), -HUGE),
 ]
 """Calls with a text that has no UTF-8, and with ints that Python does not print."""
+
+
+def test_an_iterable_may_raise_what_it_likes() -> None:
+    def paths() -> Iterator[str]:
+        yield "a.vmfb"
+        raise ValueError("of the caller")
+
+    with pytest.raises(ValueError, match=r"^of the caller$"):
+        extract.extract(paths(), "folder")  # type: ignore[arg-type]
+    with pytest.raises(errors.ArgumentTypeError, match="expected an iterable of RodataSegment"):
+        extract.extract(pytest.importorskip("numpy").array(1), "folder")
 
 
 @pytest.mark.parametrize("call", UNREADABLE, ids=map(str, range(len(UNREADABLE))))

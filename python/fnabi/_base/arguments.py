@@ -72,14 +72,15 @@ def check_items(where: str, values: Iterable[T], *types: Any) -> list[T]:
 
     """
     names = " or ".join(each.__name__ for each in types)
-    if isinstance(values, (str, bytes)) or not hasattr(type(values), "__iter__"):
+    try:
+        if isinstance(values, (str, bytes)):
+            raise TypeError
+        iterator = iter(values)  # an array without dims has none, though its type has
+    except TypeError:
         raise ArgumentTypeError(
             f"{where}: expected an iterable of {names}, got {type_name(values)}"
-        )
-    try:
-        items = list(values)
-    except (TypeError, ValueError) as problem:  # such as an array without dims
-        raise ArgumentTypeError(f"{where}: expected an iterable of {names}: {problem}") from None
+        ) from None
+    items = list(iterator)
     for index, item in enumerate(items):
         if not isinstance(item, types):
             raise ArgumentTypeError(f"{where}[{index}]: expected {names}, got {type_name(item)}")
