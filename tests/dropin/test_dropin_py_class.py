@@ -206,6 +206,24 @@ def test_hints_that_are_defined_later(t: Any) -> None:
         Tree(1, tree, None)
 
 
+@BOTH
+def test_a_class_below_one_whose_hints_are_defined_later(t: Any) -> None:
+    @t.dataclasses.py_class(key("Base"))
+    class Base(t.Object):
+        first: LaterPart | None
+
+    @t.dataclasses.py_class(key("Derived"))
+    class Derived(Base):
+        second: int
+
+    @t.dataclasses.py_class(key("Part"))
+    class LaterPart(t.Object):
+        x: int
+
+    made = Derived(LaterPart(1), 2)
+    assert (made.first.x, made.second) == (1, 2)
+
+
 def test_a_hint_that_is_defined_before_the_first_object(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {"__annotations__": {"x": "Later"}, "__module__": __name__}
     cls = type(ours.Object)("Waits", (ours.Object,), given)
@@ -354,6 +372,7 @@ def test_enums(t: Any) -> None:
     assert Level.high.half() == 10
     assert Level(20).same_as(Level.high)
     assert Level("low").same_as(Level.low)
+    assert Level("low") == Level.low != Level.high
     assert Level.low == 1
     assert Mode.add == "+"
     assert (Mode.sub.name, str(Mode.sub), repr(Mode.sub)) == ("-", "-", "Mode.-")
