@@ -391,6 +391,24 @@ def test_a_query_of_an_unknown_key_is_of_no_target(tmp_path: Path) -> None:
     assert row.target == "local,vulkan,metal,hal_loader vmvx-bytecode-fb"
 
 
+@pytest.mark.parametrize(("size", "target"), [(0, "local"), (5, None)])
+def test_a_call_that_is_cut_leaves_the_target_unknown(
+    size: int, target: str | None, tmp_path: Path
+) -> None:
+    asks = assemble(("all",), load(0, 1), load(1, 2), query(1, 2), (b"\x5a", []))
+    cut = assemble(query(1, 2))[:size]
+    rows = ((0, len(asks)), (len(asks), size))
+    more = {
+        7: Vector([Table({0: String(b"f"), 1: struct.pack("<i", 0)})]),
+        8: Vector([Table({0: String(b"0v_v")}) for _ in rows]),
+        12: Numbers(b"".join(struct.pack("<iiIhhhh", *row, 0, 0, 1, 4, 4) for row in rows), 20),
+        14: Numbers(asks + cut),
+    }
+    (tmp_path / "m.vmfb").write_bytes(everything(more=more))
+    ((row,),) = (batch.rows() for batch in vmfb.scan(tmp_path))
+    assert row.target == target
+
+
 def test_executables_that_share_their_bytes_too_often() -> None:
     create = call(0, [REF, REF | 1, REF | 2, REF], [REF | 3])
     code = assemble(("all",), *(load(0, 1), load(1, 2), create) * 400, (b"\x5a", []))
