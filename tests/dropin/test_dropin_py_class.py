@@ -431,6 +431,9 @@ def test_enums_that_are_refused(t: Any) -> None:
         given = {name: entry}
         with pytest.raises((TypeError, ValueError)):
             type(base)("Made", (base,), given, type_key="testing.TestCxxIntEnum")
+    given = {"__annotations__": {"added": ClassVar["Made"]}}  # noqa: F821
+    with pytest.raises(RuntimeError, match=r"has no enum at string index 'added'"):
+        type(d.IntEnum)("Made", (d.IntEnum,), given, type_key="testing.TestCxxIntEnum")
 
 
 @BOTH

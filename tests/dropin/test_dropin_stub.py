@@ -89,6 +89,14 @@ def cli_status(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     return status
 
 
+def test_a_block_of_no_functions_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "a.py"
+    text = "# tvm-ffi-stubgen(begin): global/testing.none\n# tvm-ffi-stubgen(end)\n"
+    source.write_text(text)
+    assert cli_status(monkeypatch, source) == 0
+    assert source.read_text() == text
+
+
 def test_what_would_be_written_is_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -185,6 +193,19 @@ def test_the_memory_of_types_is_judged_as_by_the_original(
         theirs_of.pop("detail")
         assert ours_of == theirs_of, key
     assert found["testing.TestCxxClassHiddenField"]["uncovered"] == [[32, 40]]
+
+
+def test_types_are_what_they_are_for_the_original() -> None:
+    import_module("tvm_ffi.testing")
+    states = [import_module(f"{each.__name__}.stub.lib_state") for each in (ours, theirs)]
+    keys = [str(each) for each in ours.registry.get_registered_type_keys()]
+    for key in [key for key in keys if key.startswith("testing.")]:
+        found, wanted = (state.object_info_from_type_key(key) for state in states)
+        for name in ("has_init", "ancestors", "parent_type_key", "total_size", "is_final"):
+            assert getattr(found, name) == getattr(wanted, name), (key, name)
+        assert [each.name for each in found.init_fields] == [
+            each.name for each in wanted.init_fields
+        ]
 
 
 def test_methods_of_one_name_are_overloads() -> None:
