@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -239,4 +240,8 @@ def test_verify_a_folder(odd: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert told.err.splitlines() == [
         f"fnabi: {odd}/{name}: {why}" for name, why in ERRORS.items() if why
     ]
+    assert main(["verify", "--progress=json", str(odd)]) == 1
+    last = json.loads(capsys.readouterr().err.splitlines()[-1])
+    readable = sum((odd / name).stat().st_size for name, why in ERRORS.items() if not why)
+    assert (last["files"], last["bytes"], last["bytes_total"]) == (len(ERRORS), readable, readable)
     assert main(["verify", str(MODULE.parent / "malformed")]) == 1
