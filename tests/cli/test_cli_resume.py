@@ -249,6 +249,12 @@ def test_wrong_inputs(
     assert sorted(os.listdir()) == before
 
 
+def test_a_missing_file_is_told_before_others_are_read(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a").write_text("no signature")
+    assert decode("a", "none", "-o", "o.csv", column=False) == 1
+    assert capsys.readouterr().err == "fnabi: none: No such file or directory\n"
+
+
 # ---------------------------------------------------------------------------------------- stopping
 
 
