@@ -431,6 +431,20 @@ def test_what_is_not_provided(tmp_path: Path) -> None:
         library.load_module(path)
 
 
+def test_what_another_library_of_tvm_provides(tmp_path: Path) -> None:
+    source = tmp_path / "provides.c"
+    source.write_text("int TVMBackendNothing(void) { return 0; }")
+    provides = Path(built("tvm_provides", "cc", "-fvisibility=default", str(source)))
+    source.write_text(
+        "int TVMBackendNothing(void);"
+        '__attribute__((visibility("default"))) int __tvm_ffi_f(void) {'
+        "  return TVMBackendNothing(); }"
+    )
+    linked = (f"-L{provides.parent}", "-ltvm_provides", f"-Wl,-rpath,{provides.parent}")
+    path = built("wants", "cc", str(source), *linked)
+    assert library.load_module(path).f() is None
+
+
 @pytest.mark.parametrize("flag", ["-Wl,-rpath,/nowhere", "-Wl,-rpath,$ORIGIN"])
 def test_what_is_linked_with_the_runtime(flag: str) -> None:
     """It is loaded from a copy; the file itself may be loaded later, with the runtime."""
