@@ -444,6 +444,7 @@ def test_encode_refuses_what_it_cannot_express(value: Any, message: str) -> None
         raw.encode(Signature((value,), ()))
     assert not isinstance(caught.value, RangeError)
     caught.match(message)
+    assert ("names" in str(caught.value)) == isinstance(value, Named)
 
 
 def test_encode_names_the_part() -> None:

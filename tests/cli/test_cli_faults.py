@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from fnabi._base import lane
+from fnabi.cli._running import _Mapped
 from support.faults import Fault, Faults, Outcome, faults
 from support.paths import DATA, ROOT
 from support.sanitizers import SANITIZE
@@ -465,6 +467,16 @@ def test_a_mapped_file_that_is_cut(started: Faults, folder: Path) -> None:
                 continue
             found = started.run(Fault.CUT, argv, number, number)
             assert (found.status, found.out, found.err) == (bad_input, "", told), argv
+
+
+def test_the_first_mapped_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[bytes, int]] = []
+    monkeypatch.setattr(lane, "end_when_cut", lambda *given: told.append(given))
+    mapped = _Mapped(3)
+    for name in ("a", "b"):
+        mapped(name)
+    texts = (b"fnabi: a: file cut by", b"fnabi: a file cut by")
+    assert told == [(text + b" another program while it was read\n", 3) for text in texts]
 
 
 def test_a_file_that_grows(folder: Path) -> None:
