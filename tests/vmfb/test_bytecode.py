@@ -349,6 +349,8 @@ def codes(module: vmfb.Module) -> list[tuple[str, str]]:
 
 
 HEAD = "79"
+CASE = HEAD + "83" + "0000" + "00000000" + "0000" + "0100"
+"""A table of branches with one case, which follows."""
 
 
 def ret(code: str) -> str:
@@ -426,6 +428,18 @@ BAD: dict[str, tuple[str, dict[str, int], tuple[str, str]]] = {
     ),
     "remap between banks": (
         HEAD + "56" + "00000000" + "0100" + "0000" + "0080",
+        {},
+        ("remap", "unsafe"),
+    ),
+    "case past the end": (CASE + "ff000000" + "0000", {}, ("target", "error")),
+    "case in an instruction": (CASE + "02000000" + "0000", {}, ("target", "error")),
+    "register of a case": (
+        CASE + "00000000" + "0100" + "0000" + "0800",
+        {},
+        ("register", "error"),
+    ),
+    "remap of a case between banks": (
+        CASE + "00000000" + "0100" + "0000" + "0080",
         {},
         ("remap", "unsafe"),
     ),
