@@ -227,6 +227,15 @@ def test_text_has_a_line_for_each_instruction(name: str) -> None:
             assert bytecode.disassemble(module, ordinal) == text
 
 
+def test_text_has_the_registers_of_arguments() -> None:
+    data = template(bytes.fromhex(ret(HEAD)), conventions=(b"0rirIfFr_Ir",))
+    head, *_ = bytecode.disassemble(vmfb.from_buffer(data), 0).split("\n")
+    assert head == (
+        "function @main(%r0: ref, %i0: i32, %r1: ref, %i2:3: i64, %i4: f32, %i6:7: f64, %r2: ref)"
+        " -> (i64, ref)  // ordinal 0"
+    )
+
+
 def test_internal_functions_have_the_names_of_the_debug_database() -> None:
     module = opened("debug_kept@3.7.0")
     assert bytecode.names(module) == {0: "go", 1: "never", 2: "twin"}
