@@ -177,6 +177,17 @@ static void check_comparisons(void) {
     memcpy(place, kept, sizeof kept);
   }
   CHECK(version_of(data, size) == 6);
+  data[18] = ways[3].machine;
+  size_t found = 0; /* among the first 64 bytes of the function */
+  for (char* word = place - 64; word < place + 64; word += 4) {
+    char kept[4];
+    memcpy(kept, word, sizeof kept);
+    memcpy(word, ways[3].code, sizeof kept);
+    if (version_of(data, size) == 7) found++;
+    memcpy(word, kept, sizeof kept);
+  }
+  CHECK(found == 64 / 4);
+  data[18] = 62;
   /* no headers of segments, or of sections */
   static const struct {
     size_t at, size;
