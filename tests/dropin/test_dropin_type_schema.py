@@ -179,3 +179,18 @@ def test_what_is_no_type() -> None:
         schema.from_json_obj([])
     with pytest.raises(ValueError, match="no type has the index"):
         schema.from_type_index(1 << 20)
+
+
+@pytest.mark.parametrize(
+    "origin", ["Array", "List", "Map", "Dict", "list", "dict", "tuple", "Union", "Optional"]
+)
+@pytest.mark.parametrize("count", range(4))
+def test_numbers_of_arguments_are_refused_as_by_the_original(origin: str, count: int) -> None:
+    fits = []
+    for schema in (ours.core.TypeSchema, theirs.core.TypeSchema):
+        try:
+            made = schema(origin, (schema("int"),) * count)
+            fits.append([each.origin for each in made.args])
+        except ValueError:
+            fits.append(None)
+    assert fits[0] == fits[1]
