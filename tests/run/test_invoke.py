@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import collections
+import decimal
+import enum
 import json
 import math
 import subprocess
 import sys
+import types
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -195,6 +199,46 @@ def test_the_drop_in_passes_every_scalar(primitive: str) -> None:
     one = {"f16": "15360", "bf16": "16256"}.get(primitive, one)  # their bits
     assert packed.startswith(f"<VmVariantList(2): [{one}")
     assert none in packed.partition("List[")[2]
+
+
+class Whole:
+    def __int__(self) -> int:
+        return 3
+
+
+class Real:
+    def __float__(self) -> float:
+        return 1.5
+
+
+class Level(enum.IntEnum):
+    LOW = 3
+
+
+Pair = collections.namedtuple("Pair", "a b")
+NUMBERS: list[Any] = [
+    *(0, 1, -1, 127, 128, -128, -129, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**63 - 1, 2**63),
+    *(-(2**63), -(2**63) - 1, 10**400, 3.7, 1e300, math.inf, None, True, 1j, "1", "x", b"1", [1]),
+    *((1,), {}, Level.LOW, Whole(), Real(), decimal.Decimal("1.5"), object(), np.int8(3)),
+    *(np.uint64(2**63), np.float32(1.5), np.float64(2.5), np.bool_(True), np.array(3)),
+    *(np.array([3]), Pair(1, 2), collections.OrderedDict(a=1), types.MappingProxyType({"a": 1})),
+]
+
+
+@pytest.mark.parametrize("primitive", ["i8", "i16", "i32", "i64", "f32", "f64", None])
+def test_the_drop_in_takes_the_numbers_of_the_original(primitive: str | None) -> None:
+    """None: without reflection."""
+    original = import_module("iree.runtime.function").FunctionInvoker
+    abi = None if primitive is None else args(primitive, r=[])
+
+    def tried(invoker: Any, value: Any) -> object:
+        try:
+            return called(invoker, abi, ints(), (value,), {})
+        except RuntimeError as problem:
+            return RuntimeError, str(problem)
+
+    for value in NUMBERS:
+        assert tried(FunctionInvoker, value) == tried(original, value), value
 
 
 # ---------------------------------------------------------------------------------- our invoker
@@ -519,6 +563,25 @@ def test_an_array_of_elements_that_the_runtime_lacks() -> None:
     array = np.zeros(2, ml_dtypes().float8_e3m4)
     with pytest.raises(CallError, match=r"runtime has no element type float8_e3m4$"):
         Invoker(Context(ints()), DEVICE, Named(None))(array)
+
+
+@pytest.mark.parametrize("name", ["i4", "unknown"])
+def test_arrays_of_packed_elements(name: str) -> None:
+    """IREE has two to a byte, NumPy one."""
+    array = np.zeros(2, ml_dtypes().int4)
+    type = name if name == "unknown" else ["ndarray", name, 1, 2]
+    function = Invoker(Context(ints()), DEVICE, Named(args(type, r=[])))
+    with pytest.raises(CallError, match=r"packs elements of i(nt)?4; expected a buffer view$"):
+        function(array)
+    given = view(np.zeros(2, np.uint8), "SINT_8")
+    assert function(given) is None
+
+
+def test_a_result_that_numpy_has_no_array_for() -> None:
+    packed = views(np.zeros(2, np.uint8), "INT_4")
+    function = Invoker(Context(packed), DEVICE, Named(args(r=[["ndarray", "i4", 1, 2]])))
+    with pytest.raises(CallError, match=r"^Invoker: NumPy has no array for a result: "):
+        function()
 
 
 def test_a_resulting_array_of_references() -> None:

@@ -3,8 +3,8 @@
 It takes the same arguments, and refuses numbers, names and structures with the same exceptions. A
 value that NumPy cannot convert is an `ArgumentError` with a text of its own, and a damaged
 ``iree.abi``, also one with a key twice, a RuntimeError. It also passes and returns what the
-original refuses: scalars of type i1, f16 and bf16, homogeneous lists and arrays of references as
-arguments, and values of unknown type inside of structures.
+original refuses: scalars of type i1, f16 and bf16, arrays of f16, bf16 and complex numbers,
+homogeneous lists and arrays of references as arguments, and values of unknown type.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from fnabi._base import core
 from fnabi.abi import iree_abi
 from fnabi.errors import CallError, FormatError
-from fnabi.run.invoke import Marshaller
+from fnabi.run.invoke import Marshaller, Unfit, rounded
 from fnabi.types import Dict, DType, HomogeneousList, List, Named, Signature, Tuple, Type, Unknown
 
 __all__ = ["ArgumentError", "FunctionInvoker", "ReturnError"]
@@ -38,18 +38,60 @@ ReturnError = _error_class("ReturnError", "A result that is not what the reflect
 
 
 class _Marshaller(Marshaller):
-    """Refuses and passes numbers as the original does: too large floats become infinite."""
+    """Passes and refuses values as the original does: too large floats become infinite."""
 
-    def _check_number(self, dtype: DType, value: Any) -> None:
-        if dtype.kind not in ("float", "bfloat"):
-            super()._check_number(dtype, value)
+    def _push_number(self, packed: Any, dtype: DType, value: Any) -> None:
+        if dtype.kind == "bool":
+            super()._push_number(packed, dtype, value)
+        elif dtype.kind in ("float", "bfloat"):
+            packed.push_float(rounded(dtype, _real(value)))
+        else:
+            packed.push_int(_whole(64 if dtype.kind == "index" else dtype.bits, value))
+
+    def _bits(self, dtype: DType, value: Any) -> int:
+        return self._bits_of(dtype, _real(value))
 
     def _push_any(self, packed: Any, value: Any) -> None:
-        if isinstance(value, bool) or value is None or isinstance(value, (str, complex)):
-            raise ValueError(f"could not convert python value to VM: {value!r}")
-        if isinstance(value, int) and value.bit_length() > 63:
-            raise RuntimeError("std::bad_cast")
-        super()._push_any(packed, value)
+        """Push a value without a type: of a number or a structure, not of a class below one."""
+        if hasattr(value, "__array__"):  # as NumPy's float64, which is a float
+            packed.push_ref(self._buffer_view(value, None))
+        elif isinstance(value, (*_VALUES, Mapping)) and type(value) not in _VALUES:
+            raise _no_value(value)
+        else:
+            try:
+                super()._push_any(packed, value)
+            except Unfit:
+                raise _no_value(value) from None
+
+
+_VALUES = (int, float, list, tuple, dict)
+
+
+def _no_value(value: object) -> ValueError:
+    return ValueError(f"could not convert python value to VM: {value!r}")
+
+
+def _real(value: Any) -> float:
+    """Return what the original takes for a float: no text, although Python makes one of it."""
+    try:
+        if isinstance(value, (str, bytes, bytearray, memoryview)):
+            raise TypeError
+        return float(value)
+    except Exception:
+        raise RuntimeError("std::bad_cast") from None
+
+
+def _whole(bits: int, value: Any) -> int:
+    """Return what the original takes for a signed int: also a text, but no float."""
+    try:
+        if isinstance(value, float):
+            raise TypeError
+        number = int(value)
+    except Exception:
+        raise RuntimeError("std::bad_cast") from None
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise RuntimeError("std::bad_cast")
+    return number
 
 
 class FunctionInvoker:

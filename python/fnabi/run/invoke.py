@@ -107,7 +107,8 @@ class Invoker:
     Arguments are converted as by `iree_abi.flatten`, results as by `iree_abi.unflatten`. NumPy
     arrays, device arrays and buffer views are passed as buffer views. Resulting buffer views
     become NumPy arrays, of bool if the signature states it. Without a signature, each value is
-    converted by its own type, and several results become a tuple. An asynchronous function gets
+    converted by its own type, and several results become a tuple. An integer for a signless type
+    may be signed or unsigned, and a result is signed. An asynchronous function gets
     its two fences, and a call waits for the second.
 
     Args:
@@ -248,7 +249,7 @@ class Marshaller:
         for index, (type, value) in enumerate(zip(types, values, strict=True)):
             try:
                 self._push(packed, type, value)
-            except _Unfit as problem:
+            except Unfit as problem:
                 text = f"Invoker: argument {index}: {problem}"
                 raise problem.kind(text) from problem.__cause__
         return packed
@@ -282,7 +283,7 @@ class Marshaller:
                 self._push_list(sublist, (_DIM,) * len(dims), dims)
                 packed.push_list(sublist)
             case Null():
-                raise _Unfit("iree.runtime cannot pass an empty slot")
+                raise Unfit("iree.runtime cannot pass an empty slot")
             case _:
                 self._push_any(packed, value)
 
@@ -299,9 +300,9 @@ class Marshaller:
         try:
             fits = number_fits(dtype, value)
         except TypeError as problem:
-            raise _Unfit(f"expected {dtype}, {problem}") from None
+            raise Unfit(f"expected {dtype}, {problem}") from None
         if not fits:
-            raise _Unfit(unfit_number(dtype, value), RangeError)
+            raise Unfit(unfit_number(dtype, value), RangeError)
 
     def _push_list(self, packed: Any, types: Sequence[Type], values: Sequence[Any]) -> None:
         sublist = self.new_list(len(types))
@@ -324,7 +325,7 @@ class Marshaller:
         elif hasattr(value, "__iree_vm_ref__"):
             packed.push_ref(value)
         else:
-            raise _Unfit(f"could not convert python value to VM: {value!r}")
+            raise Unfit(f"could not convert python value to VM: {value!r}")
 
     def _buffer_view(self, value: Any, type: Buffer | None) -> Any:
         runtime, numpy = self._runtime, self._numpy
@@ -339,10 +340,12 @@ class Marshaller:
             kinds = (ValueError, ArgumentValueError), (OverflowError, RangeError)
             found = (ours for theirs, ours in kinds if isinstance(problem, theirs))
             kind = next(found, ArgumentTypeError)
-            raise _Unfit(f"could not convert value to numpy array: {problem}", kind) from problem
+            raise Unfit(f"could not convert value to numpy array: {problem}", kind) from problem
         # The runtime makes NumPy's integers signed, even if the module has signless ones.
         element = None if type is None or type.dtype.kind == "signless" else type.dtype
         element = element or DType.from_numpy(array.dtype)
+        if element.bits % 8 and element.kind != "bool":  # NumPy has a byte for each
+            raise Unfit(f"iree.runtime packs elements of {element}; expected a buffer view")
         if array.dtype.type.__module__ == "ml_dtypes":  # which have no buffer protocol
             array = array.view(f"uint{8 * array.dtype.itemsize}")
         return self._device.allocator.allocate_buffer_copy(
@@ -404,10 +407,13 @@ class Marshaller:
     def _bits(self, dtype: DType, value: Any) -> int:
         """Return the bits of a number, rounded to a float type below 32 bits."""
         self._check_number(dtype, value)
+        return self._bits_of(dtype, float(value))
+
+    def _bits_of(self, dtype: DType, number: float) -> int:
         numpy_dtype = dtype.to_numpy()
         with self._numpy.errstate(over="ignore"):
-            rounded = self._numpy.array(float(value)).astype(numpy_dtype)
-        return int(rounded.view(f"uint{8 * numpy_dtype.itemsize}"))
+            small = self._numpy.array(number).astype(numpy_dtype)
+        return int(small.view(f"uint{8 * numpy_dtype.itemsize}"))
 
     def _number(self, dtype: DType, bits: int) -> float:
         numpy_dtype = dtype.to_numpy()
@@ -419,13 +425,16 @@ class Marshaller:
         numpy_dtype = None if dtype is None else dtype.to_numpy()
         if dtype is not None and dtype.kind != "bool" and self._to_host:
             numpy_dtype = None  # the buffer view knows its own
-        array = self._runtime.DeviceArray(
-            self._device, view, implicit_host_transfer=True, override_dtype=numpy_dtype
-        )
-        return array.to_host() if self._to_host else array
+        try:
+            array = self._runtime.DeviceArray(
+                self._device, view, implicit_host_transfer=True, override_dtype=numpy_dtype
+            )
+            return array.to_host() if self._to_host else array
+        except ValueError as problem:
+            raise CallError(f"Invoker: NumPy has no array for a result: {problem}") from problem
 
 
-class _Unfit(Exception):
+class Unfit(Exception):
     """A value that the runtime cannot represent, and the kind of exception that tells of it."""
 
     def __init__(self, text: str, kind: type[CallError] = ArgumentTypeError) -> None:
@@ -478,7 +487,7 @@ def number_fits(dtype: DType, value: Any) -> bool:
         real = float(value)
     except OverflowError:  # of an int that is larger than any float
         return False
-    return dtype.bits >= 64 or not isfinite(real) or isfinite(_rounded(dtype, real))
+    return dtype.bits >= 64 or not isfinite(real) or isfinite(rounded(dtype, real))
 
 
 def _whole(dtype: DType, value: Any) -> int:
@@ -490,7 +499,8 @@ def _whole(dtype: DType, value: Any) -> int:
         raise TypeError(f"got {type_name(value)}") from None
 
 
-def _rounded(dtype: DType, number: float) -> float:
+def rounded(dtype: DType, number: float) -> float:
+    """Return the number of a float type that is nearest, infinity if it is too large."""
     numpy: Any = load_numpy("Marshaller")
     with numpy.errstate(over="ignore"):
         return float(numpy.array(number).astype(dtype.to_numpy()))
@@ -542,5 +552,5 @@ def element_type(dtype: DType) -> int | None:
 def _known_element_type(dtype: DType) -> int:
     found = element_type(dtype)
     if found is None:
-        raise _Unfit(f"iree.runtime has no element type {dtype}")
+        raise Unfit(f"iree.runtime has no element type {dtype}")
     return found
