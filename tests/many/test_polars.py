@@ -116,6 +116,9 @@ def test_what_is_no_text() -> None:
     objects = pl.Series("o", [object()], pl.Object)
     with pytest.raises(CallError, match=r"^polars.decode: column: 'text' has Python objects, exp"):
         objects.fnabi.decode()
+    for given in (objects, objects.to_frame()):
+        with pytest.raises(CallError, match=r"^decode_columns: strings: 'o' has Python objects, e"):
+            fnabi.decode_columns(given)
     with pytest.raises(CallError, match=r"^polars.decode: abi: expected one of raw, .* got 'odd'"):
         pl.col("sig").fnabi.decode("odd")
     with pytest.raises(CallError, match=r"^polars.decode: texts: expected an expression or a ser"):

@@ -39,7 +39,7 @@ from fnabi.errors import ArgumentTypeError, ArgumentValueError, NotFoundError, t
 from fnabi.many.columns import Columns
 from fnabi.many.columns._encode import encode_array
 from fnabi.many.columns._part import ABIS, Abi, AnyAbi, check_abi
-from fnabi.many.columns._split import collect, split_arrays
+from fnabi.many.columns._split import collect, refuse_objects, split_arrays
 
 __all__ = ["Batches", "decode", "encode"]
 
@@ -367,11 +367,7 @@ class _Pandas(_Frame):
 class _Polars(_Frame):
     def pick(self, names: list[str], where: str) -> Any:
         found = self._frame.select([name for name in names if name in self.names])
-        for name, type in found.schema.items():
-            if type == sys.modules["polars"].Object:  # Arrow data has their addresses
-                raise ArgumentTypeError(
-                    f"{where}: {name!r} has Python objects, expected values of a type of Arrow"
-                )
+        refuse_objects(found, where)
         return found
 
     def put(self, columns: Batches, dropped: list[str]) -> Any:

@@ -187,8 +187,22 @@ def _buffer(data: Any, argument: str) -> Any:
         ) from None
 
 
+def refuse_objects(data: Any, where: str) -> None:
+    """Refuse a frame or a series of polars with Python objects: Arrow data has their addresses."""
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(data, (polars.DataFrame, polars.Series)):
+        return
+    types = {data.name: data.dtype} if isinstance(data, polars.Series) else data.schema
+    for name, type in types.items():
+        if type == polars.Object:
+            raise ArgumentTypeError(
+                f"{where}: {name!r} has Python objects, expected values of a type of Arrow"
+            )
+
+
 def split_arrow(data: Any, threads: int) -> Iterator[list[Share]]:
     """Yield the shares of the arrays of a stream, some arrays at a time, or of a single array."""
+    refuse_objects(data, "decode_columns: strings")
     schema, given = open_arrays(data, "decode_columns: strings")
     arrays: list[Any] = []
     excess = Excess("decode_columns: strings")
