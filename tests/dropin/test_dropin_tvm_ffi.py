@@ -186,6 +186,20 @@ VALUES = [
     "t.core._to_py_class_value(t.core.CAny('x'))",
     "t.core._to_py_class_value(t.core.CAny(b'x'))",
     "t.system_lib().get_property_mask()",
+    "[t.dtype('float32').with_lanes(lanes) for lanes in (-32768, -2, -1, 0, 1, 2.5, 32767)]",
+    "t.device('cpu:1', 2)",
+    "t.device('cpu:-1')",
+    "t.device('cuda', np.int32(1))",
+    "t.Shape(np.array([1, 2]))[1]",
+    "t.Shape([np.int32(3)])[0]",
+    *(
+        f"echo(type('A', (), {{'__tvm_ffi_{kind}__': lambda self: {value}}})())"
+        for kind, values in {
+            "int": ("5.7", "'7'", "True"),
+            "float": ("2", "np.float32(1.5)"),
+        }.items()
+        for value in values
+    ),
 ]
 
 ERRORS = [
@@ -259,6 +273,23 @@ ERRORS = [
     "t.dtype('int32xvscalex0')",
     "t.system_lib()()",
     "t.dataclasses.replace(t.testing.TestObjectBase(), nothing=1)",
+    *(f"t.dtype('float32').with_lanes({lanes})" for lanes in (-32769, 32768, 2**40, "'2'", None)),
+    *(f"t.dtype.from_dlpack_data_type(({code}, 8, 1))" for code in (-1, 256, "'2'")),
+    "t.dtype.from_dlpack_data_type((2, 256, 1))",
+    *(f"t.device({kind})" for kind in (2**31, -(2**31) - 1, None, "b'cpu'", "'cpu:1:2'")),
+    *(f"t.device('cpu', {index})" for index in (2**31, -(2**31) - 1, 1.5)),
+    "t.device('cpu:99999999999')",
+    *(f"t.Shape([{dim}])" for dim in (2**63, -(2**63) - 1, 1.0, "np.uint64(2**63)", "None")),
+    *(
+        f"echo(type('A', (), {{'__tvm_ffi_{kind}__': lambda self: {value}}})())"
+        for kind, values in {
+            "int": ("'a'", None, "1j"),
+            "float": ("'1.5'", None, "1j"),
+            "opaque_ptr": ("'a'", None),
+        }.items()
+        for value in values
+    ),
+    "copy.deepcopy(t.from_dlpack(np.zeros(3)))",
 ]
 
 
@@ -621,6 +652,55 @@ def test_pickles_have_the_classes():
         assert type(again) is type(value)
         assert repr(again) == repr(value)
         assert type(copy.deepcopy(value)) is type(value)
+
+
+PICKLED = [
+    "t.Array([1, 'a'])",
+    "t.List([1, t.Array([2])])",
+    "t.Map({'a': 1})",
+    "t.Dict({'a': [1]})",
+    "t.Shape((1, 2))",
+    "t.dtype('float32x4')",
+    "t.core.DataType('int8')",
+    "t.device('cuda:1')",
+    "t.core.Error('ValueError', 'text', 'back')",
+]
+
+
+def test_pickles_of_the_original():
+    data = pickle.dumps([pickle.dumps(evaluated(theirs, each)) for each in PICKLED])
+    program = """
+    import pickle, sys
+    import fnabi.dropin.tvm_ffi as ours
+    ours.install()
+    import tvm_ffi.testing
+    echo = ours.get_global_func("testing.echo")
+    for each in pickle.loads(bytes.fromhex(sys.argv[1])):
+        value = pickle.loads(each)
+        assert type(value).__module__.startswith("fnabi.")
+        print(str(value), str(echo(value)) == str(value), sep=";")
+    """
+    found = [line.split(";") for line in run_apart(program, data.hex()).splitlines()]
+    assert found == [[str(evaluated(ours, each)), "True"] for each in PICKLED]
+
+
+def test_an_object_without_a_text_has_its_class_and_address():
+    array = np.zeros(3)
+    array.flags.writeable = False
+    complex_one = ours.from_dlpack(np.zeros(3, np.complex64))
+    for value in (ours.from_dlpack(array), complex_one, ours.Array([complex_one])):
+        assert repr(value) == str(value) == f"{type(value).__name__}({value.__chandle__()})"
+
+
+def test_a_container_takes_over_one_of_its_kind():
+    to = ours.Array([1])
+    items = iter(to)
+    lane.move_object(to, ours.Array([2, 3]))
+    assert list(to) == [2, 3]
+    assert len(list(items)) <= 2
+    for other in (ours.List([1]), ours.Map({}), ours.testing.TestIntPair(1, 2)):
+        with pytest.raises(fnabi.CallError, match="expected an object with fields"):
+            lane.move_object(to, other)
 
 
 def test_streams():

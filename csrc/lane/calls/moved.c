@@ -71,8 +71,17 @@ static PyObject* empty_object(PyObject* module, PyObject* class) {
   return made;
 }
 
-static int check_target(PyObject* to) {
-  if (lane_kind_of(Py_TYPE(to)) == lane.object) return 0;
+static bool is_container(const PyTypeObject* kind) {
+  return kind == lane.array || kind == lane.list || kind == lane.map ||
+         kind == lane.dict;
+}
+
+/* A container takes over one of its kind alone, as its methods read it. */
+static int check_target(PyObject* to, PyObject* from) {
+  PyTypeObject* kind = lane_kind_of(Py_TYPE(to));
+  if (kind == lane.object ||
+      (is_container(kind) && kind == lane_kind_of(Py_TYPE(from))))
+    return 0;
   lane_type_error_got(to, "move_object: to: expected an object with fields");
   return -1;
 }
@@ -96,7 +105,7 @@ static PyObject* move_object(PyObject* module, PyObject* args) {
                         &from))
     return NULL;
   if (to == from) Py_RETURN_NONE;
-  if (check_target(to) < 0) return NULL;
+  if (check_target(to, from) < 0) return NULL;
   fnabi_object* object = take_out(from);
   if (object == NULL) return NULL;
   give(to, from, object, false);
@@ -115,7 +124,7 @@ static PyObject* take_object(PyObject* module, PyObject* const* args,
   }
   PyObject *to = args[0], *from = args[1];
   if (to == from) Py_RETURN_NONE;
-  if (check_target(to) < 0) return NULL;
+  if (check_target(to, from) < 0) return NULL;
   bool shared = Py_REFCNT(from) > 1;
   fnabi_object* object = ((lane_object*)from)->object;
   if (shared)

@@ -257,15 +257,20 @@ static int view_shape(PyObject* value, fnabi_any* out) {
   return LANE_MADE;
 }
 
+static bool is_itself(PyObject* value, PyObject* answer) {
+  if (answer != value) return false;
+  lane_type_error("%R cannot be converted: its conversion returned itself",
+                  value);
+  return true;
+}
+
 /* The owned value of the result of a conversion method. Takes ownership of
  * `answer`. */
 static int own_answer(PyObject* value, PyObject* answer, fnabi_any* out) {
   if (answer == NULL) return -1;
   int status = -1;
-  if (answer == value) {
-    lane_type_error("%R cannot be converted: its conversion returned itself",
-                    value);
-  } else if (Py_EnterRecursiveCall(" while a value is converted") == 0) {
+  if (!is_itself(value, answer) &&
+      Py_EnterRecursiveCall(" while a value is converted") == 0) {
     status = lane_own(answer, out);
     Py_LeaveRecursiveCall();
   }
@@ -289,13 +294,20 @@ static int view_method(PyObject* value, const char* method, fnabi_any* out) {
   return own_answer(value, PyObject_CallMethod(value, method, NULL), out);
 }
 
-/* `__tvm_ffi_float__` gives a float, whatever type its answer has. */
+/* The answer becomes an int, as by int(). */
+static int view_int_method(PyObject* value, fnabi_any* out) {
+  PyObject* answer = PyObject_CallMethod(value, "__tvm_ffi_int__", NULL);
+  if (answer == NULL) return -1;
+  PyObject* number = is_itself(value, answer) ? NULL : PyNumber_Long(answer);
+  Py_DECREF(answer);
+  return own_answer(value, number, out);
+}
+
+/* The answer becomes a float, whatever number it is. */
 static int view_float_method(PyObject* value, fnabi_any* out) {
   PyObject* answer = PyObject_CallMethod(value, "__tvm_ffi_float__", NULL);
   if (answer == NULL) return -1;
-  if (!PyFloat_Check(answer) && !PyLong_Check(answer))
-    return own_answer(value, answer, out);
-  int status = view_float(answer, out);
+  int status = is_itself(value, answer) ? -1 : view_float(answer, out);
   Py_DECREF(answer);
   return status;
 }
@@ -308,6 +320,14 @@ static int view_pointer(PyObject* number, fnabi_any* out) {
   fnabi_any_set(out, FNABI_INDEX_POINTER, 0);
   out->v_pointer = pointer;
   return LANE_BORROWED;
+}
+
+static int view_pointer_method(PyObject* value, fnabi_any* out) {
+  PyObject* answer = PyObject_CallMethod(value, "__tvm_ffi_opaque_ptr__", NULL);
+  if (answer != Py_None) return view_pointer(answer, out);
+  Py_DECREF(answer);
+  lane_type_error("__tvm_ffi_opaque_ptr__(): expected an address, got None");
+  return -1;
 }
 
 /* A stream is passed as its handle. */
@@ -451,12 +471,11 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
     case KIND_PROTOCOL_VALUE:
       return view_method(value, "__tvm_ffi_value__", out);
     case KIND_PROTOCOL_INT:
-      return view_method(value, "__tvm_ffi_int__", out);
+      return view_int_method(value, out);
     case KIND_PROTOCOL_FLOAT:
       return view_float_method(value, out);
     case KIND_PROTOCOL_POINTER:
-      return view_pointer(
-          PyObject_CallMethod(value, "__tvm_ffi_opaque_ptr__", NULL), out);
+      return view_pointer_method(value, out);
     case KIND_CALLABLE:
       return lane_callback_own(value, out) < 0 ? -1 : LANE_MADE;
     case KIND_OPAQUE:

@@ -214,6 +214,12 @@ class Object(CObject):
     def __reduce__(self) -> Any:
         return _from_json, (api("ToJSONGraphString")(self, None),)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a pickle of the original says of the object."""
+        made = None if state["handle"] is None else _from_json(state["handle"])
+        if isinstance(made, CObject):
+            lane.move_object(self, made)
+
 
 def _from_extern_c(c_symbol: int, *, keep_alive_object: Any | None = None) -> Any:
     """Make a function of the address of its code."""
@@ -244,11 +250,30 @@ Function.__repr__ = lambda self: "ffi.Function"
 
 
 def object_repr(obj: Any) -> str:
-    """Return the text that the library has for an object."""
+    """Return the text that the library has for an object; its class and address if it has none."""
     if obj._empty:
         return f"{type(obj).__name__}(chandle=None)"
-    text: str = api("ReprPrint")(obj)
+    try:
+        text: str = api("ReprPrint")(obj)
+    except Exception:
+        return f"{type(obj).__name__}({_chandle(obj)})"
     return text
+
+
+def c_int(value: Any, bits: int, sign: str = "") -> int:
+    """Return a number as an integer of C has it, with the exceptions of the original."""
+    name = f"{sign}int{bits}_t"
+    if isinstance(value, (str, bytes)):
+        raise TypeError("an integer is required")
+    try:
+        number = int(value)
+    except TypeError:
+        raise TypeError("an integer is required") from None
+    if sign and number < 0:
+        raise OverflowError(f"can't convert negative value to {name}")
+    if not -(1 << bits - 1) <= number < 1 << bits - (not sign):
+        raise OverflowError(f"value too large to convert to {name}")
+    return number
 
 
 def is_missing(value: Any) -> bool:

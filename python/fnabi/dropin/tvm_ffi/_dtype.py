@@ -10,7 +10,7 @@ from typing import Any
 
 from fnabi.calls.registry import get_global_func
 from fnabi.calls.tensor import dtype_of, dtype_parts
-from fnabi.dropin.tvm_ffi._dialect import dialect
+from fnabi.dropin.tvm_ffi._dialect import c_int, dialect
 from fnabi.errors import CallError
 from fnabi.types import DType
 
@@ -76,8 +76,10 @@ def _text_of(code: int, bits: int, lanes: int) -> str:
         return ""
     if lanes >= 1 << 15:  # DLPack's lanes are unsigned, those of a vector that scales negative
         lanes -= 1 << 16
-    if lanes < 0:
+    if lanes < -1:
         return f"{dtype_of(code, bits, 1)}xvscalex{-lanes}"
+    if lanes < 1:
+        lanes = 1
     if code >= _CUSTOM_CODE:
         known = get_global_func("dtype.get_custom_type_name", allow_missing=True)
         if known is not None:
@@ -152,7 +154,8 @@ class dtype(str, _Parts):
     @classmethod
     def from_dlpack_data_type(cls, dltype_data_type: tuple[int, int, int]) -> dtype:
         """Return the dtype of DLPack's code, bits and lanes."""
-        code, bits, lanes = map(int, dltype_data_type)
+        code, bits = (c_int(dltype_data_type[at], 8, "u") for at in range(2))
+        lanes = c_int(dltype_data_type[2], 16)
         return cls._made(_text_of(code, bits, lanes), (code, bits, lanes))
 
     def __dlpack_data_type__(self) -> tuple[int, int, int]:
@@ -161,6 +164,9 @@ class dtype(str, _Parts):
 
     def __reduce__(self) -> Any:
         return dtype, (str(self),)
+
+    def __setstate__(self, state: object) -> None:
+        """Keep the parts of the name, whatever a pickle of the original says."""
 
     def __repr__(self) -> str:
         return f"dtype({str.__repr__(self)})"

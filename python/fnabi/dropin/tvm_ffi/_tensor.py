@@ -6,6 +6,7 @@ from typing import Any
 
 from fnabi._base import lane
 from fnabi.dropin.tvm_ffi._dialect import Object, dialect, unequal
+from fnabi.dropin.tvm_ffi._values import Shape as Shape
 
 _Plain = lane.Tensor
 
@@ -14,6 +15,12 @@ class Tensor(lane.Tensor, Object):
     """An array in memory of any device, which other packages read in place."""
 
     __slots__ = ()
+
+    def __new__(cls, *args: Any, **named: Any) -> Any:
+        raise TypeError(f"`{cls.__name__}` cannot be constructed directly. Use `from_dlpack`.")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise TypeError("Type `ffi.Tensor` does not support copy")
 
     def numel(self) -> int:
         """Return the number of elements."""

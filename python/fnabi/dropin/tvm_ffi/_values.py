@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from numbers import Integral
 from operator import index as as_int
 from typing import Any, ClassVar
 
 from fnabi._base import lane
 from fnabi.calls.tensor import _DEVICES
-from fnabi.dropin.tvm_ffi._dialect import Object, dialect
+from fnabi.dropin.tvm_ffi._dialect import Object, c_int, dialect
+from fnabi.errors import RangeError
 
 # --------------------------------------------------------------------------------- devices
 
@@ -51,21 +53,24 @@ class Device:
     }
 
     def __init__(self, device_type: str | int, index: int | None = None) -> None:
+        kind: int | None
         if isinstance(device_type, str):
-            name, colon, digits = device_type.partition(":")
-            if colon:
-                if index is not None or not digits.isdecimal():
-                    raise ValueError(f"Invalid device string: {device_type}")
-                index = int(digits)
+            name, *rest = device_type.split(":")
+            if len(rest) > 1:
+                raise ValueError(f"Invalid device: {device_type}")
+            if rest:
+                if not rest[0].removeprefix("-").isdecimal():
+                    raise ValueError(f"Invalid device index: {rest[0]}")
+                index = int(rest[0])
             kind = _KINDS.get(name)
             if kind is None:
                 raise ValueError(f"Unknown device: {name}")
         else:
-            kind = int(device_type)
+            kind = c_int(device_type, 32)
         try:
-            self._id = 0 if index is None else int(as_int(index))
+            self._id = 0 if index is None else c_int(as_int(index), 32)
         except TypeError:
-            raise TypeError(f"Invalid device index: {index!r}") from None
+            raise TypeError(f"Invalid device index: {index}") from None
         self._kind = kind
 
     def __reduce__(self) -> Any:
@@ -134,13 +139,20 @@ class Shape(tuple[int, ...], PyNativeObject):
     _tvm_ffi_cached_object: Any
 
     def __new__(cls, content: Any) -> Shape:
-        if any(not isinstance(dim, int) for dim in content):
-            raise ValueError("Shape must be a tuple of integers")
         from fnabi.calls._object import Shape as AnyShape
 
         self = tuple.__new__(cls, content)
-        self._tvm_ffi_cached_object = lane.as_class(dialect(lane.object_of, AnyShape(self)), Object)
+        if any(not isinstance(dim, Integral) for dim in self):
+            raise ValueError("Shape must be a tuple of integers")
+        try:
+            shape = AnyShape(self)
+        except RangeError:
+            raise ValueError("Expect shape to take list of int arguments") from None
+        self._tvm_ffi_cached_object = lane.as_class(dialect(lane.object_of, shape), Object)
         return self
+
+    def __setstate__(self, state: object) -> None:
+        """Keep the object that was made of the dims, whatever a pickle says."""
 
 
 def _made_shape(dims: tuple[int, ...], obj: Any) -> Shape:

@@ -23,7 +23,7 @@ from fnabi.dropin.tvm_ffi._dialect import (
     register,
     unequal,
 )
-from fnabi.dropin.tvm_ffi._dtype import DataType
+from fnabi.dropin.tvm_ffi._dtype import DataType, dtype
 from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack
 from fnabi.dropin.tvm_ffi._type_schema import TypeSchema
 from fnabi.dropin.tvm_ffi._types import (
@@ -130,6 +130,23 @@ class Error(lane.Error, Object):
 
 
 dialect.error = Error
+
+
+# ------------------------------------------------------ names in pickles of the original
+
+
+def _new_object(cls: Any) -> Any:
+    if issubclass(cls, (lane.Array, lane.List)):
+        return cls(())
+    return cls({}) if issubclass(cls, (lane.Map, lane.Dict)) else cls.__new__(cls)
+
+
+def _create_cdtype_from_tuple(cls: Any, *parts: int) -> Any:
+    return cls(str(dtype.from_dlpack_data_type(parts)))  # type: ignore[arg-type]
+
+
+def _create_device_from_tuple(cls: Any, device_type: int, device_id: int) -> Any:
+    return cls(device_type, device_id)
 
 
 class CContainerBase(Object):
