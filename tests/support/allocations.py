@@ -620,8 +620,8 @@ def type_read() -> Work:
     lane.define_method(index, "call", _LONG, "", False, function)
 
     def work() -> object:
-        key, _, _, _, fields, methods, _ = lane.type_info(index)
-        return key, [(each.name, each.__doc__) for each in (*fields, *methods)]
+        key, _, _, _, (field,), (method,), _ = lane.type_info(index)
+        return key, field.name, field.__doc__, method.name, method.__doc__
 
     return work
 
@@ -998,7 +998,7 @@ _OF_DICTS: dict[str, Callable[[Any], object]] = {
     "delete unfit": lambda made: _delete(made, _UNFIT),
     "pop": lambda made: (str(made.pop(_LONG)), made.pop(_LONG, _LONG)),
     "pop missing": lambda made: made.pop("other"),
-    "pop items": lambda made: [str(made.popitem()) for _ in range(4)],
+    "pop items": lambda made: (str(made.popitem()), made.popitem(), *map(str, made.popitem())),
     "set default": lambda made: (str(made.setdefault(_LONG, 1)), str(made.setdefault(7, [_LONG]))),
     "update": lambda made: made.update({_LONG: [_LONG], 8: [_LONG]}),
     "update unfit": lambda made: made.update({_LONG: [_LONG], 8: _UNFIT}),
