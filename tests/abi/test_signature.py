@@ -272,6 +272,11 @@ def test_seek_finds_the_current_component_again() -> None:
     assert parser.type is ComponentType.END
 
 
+def test_a_tag_is_a_byte_in_c() -> None:
+    with pytest.raises(TypeError):
+        SignatureParser("_1a2")._seek("a")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("tag", ["R", "I", "X", "!"])
 @pytest.mark.parametrize("text", ["X", "I99!abcR1!", "I1!!R1!", "I1!R5!", "", "I"])
 def test_seek_ends_at_an_error(text: str, tag: str) -> None:

@@ -19,7 +19,8 @@ import pytest
 
 import fnabi
 from fnabi import CallError, Function
-from support.callee import built, exported, interop_library, tvm_ffi_folder
+from support.apart import run_apart
+from support.callee import built, callee_library, exported, interop_library, tvm_ffi_folder
 
 
 def plain(name: str) -> Function:
@@ -456,6 +457,39 @@ assert "libtvm_ffi" not in open("/proc/self/maps").read()
 print("code", int(code))
 """
     assert run(script).splitlines()[-1] == "code 0"
+
+
+def test_a_runtime_that_has_only_the_slot(tmp_path):
+    """Whatever else fnabi looks for in a runtime may be missing."""
+    source = tmp_path / "slot.c"
+    source.write_text("""
+#define VISIBLE __attribute__((visibility("default")))
+static long* raised;
+static int sets;
+VISIBLE void TVMFFIErrorSetRaised(long* error) {
+  raised = error;
+  ++*error; /* of its references */
+  sets++;
+}
+VISIBLE void TVMFFIErrorMoveFromRaised(long** error) {
+  *error = raised;
+  raised = 0;
+}
+VISIBLE int count(void) { return sets; }
+""")
+    told = run_apart(
+        """
+        import sys; sys.modules["tvm_ffi"] = None
+        import ctypes, fnabi
+        runtime = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+        def fails(value): raise LookupError(value)
+        try: fnabi.load_module(sys.argv[2]).apply(fails, "text")
+        except LookupError as problem: print(problem, runtime.count() > 0)
+        """,
+        built("slot", "cc", "-w", str(source)),
+        callee_library(),
+    )
+    assert told.split() == ["text", "True"]
 
 
 def test_libtvm_ffi_is_found_when_it_comes_late():

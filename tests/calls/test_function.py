@@ -8,6 +8,7 @@ import gc
 import inspect
 import json
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -25,6 +26,7 @@ import pytest
 
 import fnabi
 from fnabi import CallError, Function, LibraryError
+from support.apart import run_apart
 from support.callee import SOURCES, callee_library, exported, interop_library
 from support.sanitizers import SANITIZE, check_grown, check_nothing_kept, resident
 
@@ -322,6 +324,26 @@ def test_names_that_are_not_known():
             function.names = bad
 
 
+def test_dtypes_that_are_made_for_one_call():
+    """The next one may get their address."""
+    double = fnabi.load_module(callee_library()).double_lanes
+    for lanes in range(1, 300):
+        assert str(double(fnabi.DType(f"int8x{lanes}"))) == f"int8x{2 * lanes}"
+
+
+def test_an_error_whose_class_cannot_be_imported():
+    told = run_apart(
+        """
+        import sys, fnabi
+        function = fnabi.Function(len)
+        sys.modules["fnabi.calls._hooks"] = None
+        try: function(unknown=1)
+        except ImportError as problem: print(problem.name)
+        """
+    )
+    assert told.split() == ["fnabi.calls._hooks"]
+
+
 def test_a_function_describes_itself():
     function = plain("nargs")
     assert repr(function) == "<fnabi.Function nargs>"
@@ -330,7 +352,9 @@ def test_a_function_describes_itself():
     assert function.__doc__ == "How many."
     assert inspect.signature(function) == inspect.Signature()
     assert inspect.getdoc(function) == "How many."
-    nameless = Function(print)
+    nameless, other = Function(print), plain("nargs")
+    del other.__name__
+    assert re.fullmatch(r"<fnabi\.Function at 0x[0-9a-fA-F]*[1-9a-fA-F][0-9a-fA-F]*>", repr(other))
     assert repr(nameless).startswith("<fnabi.Function at 0x")
     with pytest.raises(AttributeError):
         nameless.__name__  # noqa: B018

@@ -149,6 +149,24 @@ def test_kinds_of_errors_of_initialisers() -> None:
     assert set(both(program, typed_library())) == {"TypeError"}
 
 
+def test_a_name_without_a_value() -> None:
+    """It is the last argument of an initialiser, with nothing after it."""
+    told = run_apart(
+        ABSENT
+        + BEGIN
+        + """
+from fnabi._base import lane
+make, marker = lane.type_attribute(Pair.type_index, "__ffi_init__"), lane.initialiser_marker()
+tell(make, 1, marker, "rest", [2], "first")
+tell(make, 1, marker, "rest", [2], "more")
+tell(make, 1, marker, "rest")
+""",
+        typed_library(),
+    )
+    for line, name in zip(told.splitlines(), ("first", "more", "rest"), strict=True):
+        assert f"no value for the field {name}" in line
+
+
 def test_functions_values_and_errors() -> None:
     both(
         """
@@ -402,8 +420,8 @@ def test_libraries_of_both_tables() -> None:
         ABSENT
         + BEGIN
         + """
-import shutil
-from support.leaks import strong_count
+import ctypes, shutil
+from support.leaks import kept, strong_count
 names = ("sum", "key", "apply", "names")
 own = {name: of(name) for name in names}
 pair = Pair(3, rest=[1, 2])
@@ -430,6 +448,8 @@ tell(theirs["apply"], own["sum"], 1)
 tell(own["apply"], theirs["sum"], pair)
 tell(original["sum"], pair)
 print("kept", strong_count(pair).value - count)
+counted = hasattr(ctypes.CDLL(None), "mallinfo2")
+print("kept", kept(lambda: own["apply"](theirs["sum"], other), [], 100)[0] if counted else 0)
 print("allowed")
 print(own["apply"](lambda x: x, pair) == pair, own["apply"](theirs["sum"], other))
 print(own["sum"](pair), Pair(1, rest=[]), fnabi.get_type("typed.Pair") is Pair)
@@ -441,8 +461,8 @@ print(len(set(fnabi.list_global_func_names())) == len(fnabi.list_global_func_nam
     lines = told.splitlines()
     first, refused, allowed = 0, lines.index("refused"), lines.index("allowed")
     assert lines[first:refused] == ["6 6 6", "typed.Pair ffi.Array typed.Pair"]
-    assert lines[allowed - 1] == "kept 0"
-    for line in lines[refused + 1 : allowed - 1]:
+    assert lines[allowed - 2 : allowed] == ["kept 0", "kept 0"]
+    for line in lines[refused + 1 : allowed - 2]:
         assert (
             re.match(
                 r"'(Argument)?TypeError: .*(typed\\.Pair|ffi\\.Function)".replace("\\\\", "\\"),
@@ -451,7 +471,7 @@ print(len(set(fnabi.list_global_func_names())) == len(fnabi.list_global_func_nam
             or "libtvm_ffi" in line
         )
         assert "libtvm_ffi" in line
-    assert allowed - refused == 9
+    assert allowed - refused == 10
     assert lines[allowed + 1] == "True 6"
 
 

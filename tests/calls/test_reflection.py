@@ -208,6 +208,11 @@ def test_a_name_like_that_of_a_type(Point):
         fnabi.get_type("tests.Piont")
 
 
+def test_a_dialect_without_a_class_takes_that_of_fnabi(Point):
+    made = lane.Dialect()(getattr, fnabi.Any(Point(1.0, 2.0)), "value")
+    assert type(made) is Point
+
+
 def test_a_dialect_keeps_the_last_class(Point):
     dialect = lane.Dialect()
 
@@ -505,6 +510,24 @@ def test_failures_keep_nothing(lib, Point):
                 act()
 
     check_nothing_kept(fail, point, Point, ValueError, TypeError, None)
+
+
+def test_a_failure_whose_text_cannot_be_made_keeps_nothing(Point):
+    class Silent(ValueError):
+        def __str__(self):
+            raise MemoryError
+
+    class Value:
+        def __tvm_ffi_value__(self):
+            raise Silent
+
+    point = Point(1.0, 2.0)
+
+    def fail():
+        with pytest.raises(MemoryError):
+            point.tag = Value()
+
+    check_nothing_kept(fail, point, Silent, None)
 
 
 def test_an_interrupt_while_a_failure_is_named(Point):

@@ -249,6 +249,33 @@ def test_buffers(first):
     assert first(memoryview(b"\0\1").cast("?")).dtype == DType("bool")
 
 
+class Buffer(ctypes.Structure):
+    """A Py_buffer."""
+
+    _fields_ = [
+        ("buf", ctypes.c_void_p), ("obj", ctypes.c_void_p), ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t), ("readonly", ctypes.c_int), ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
+        ("suboffsets", ctypes.c_void_p), ("internal", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+def test_formats_of_complex_numbers(first):
+    """Those of NumPy are a letter before that of the parts."""
+    memory, shape = (ctypes.c_double * 4)(1, 2, 3, 4), (ctypes.c_ssize_t * 1)(2)
+    strides, view = (ctypes.c_ssize_t * 1)(16), ctypes.pythonapi.PyMemoryView_FromBuffer
+    view.restype = ctypes.py_object
+
+    def given(letters):
+        data, dims, steps = map(ctypes.addressof, (memory, shape, strides))
+        return view(ctypes.byref(Buffer(data, None, 32, 16, 0, 1, letters, dims, steps)))
+
+    assert first(given(b"Zd")).numpy().tolist() == [1 + 2j, 3 + 4j]
+    for letters in (b"Zq", b"Z?", b"ZZ", b"Z", b"Zdd"):
+        with pytest.raises(TypeError, match="no dtype for a buffer of format"):
+            first(given(letters))
+
+
 NUMPY_CORE = (
     "numpy.core" if np.lib.NumpyVersion(np.__version__) < "2.0.0" else "numpy._core"
 ) + "._multiarray_umath"

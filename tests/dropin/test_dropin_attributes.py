@@ -5,10 +5,16 @@ from __future__ import annotations
 import copy
 import gc
 import random
+import sys
+import sysconfig
 import weakref
 from typing import Any
 
 import pytest
+
+from support.apart import run_apart
+from support.callee import built
+from support.paths import DATA
 
 pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
 tvm_ffi: Any = pytest.importorskip("fnabi.dropin.tvm_ffi", exc_type=ImportError)
@@ -185,6 +191,40 @@ def test_a_python_object_gets_an_object_that_others_have() -> None:
     assert array[0].number == 4
     assert array[0] is not other
     assert not hasattr(array[0], "name")
+
+
+@pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason="CPython 3.12 and 3.13 may end the process without memory"
+)
+def test_what_gets_no_place_in_the_table() -> None:
+    """The table grows at 33 objects of Python, and at 65; without memory none of them is left."""
+    include = f"-I{sysconfig.get_path('include')}"
+    refusing = built("refusing", "cc", "-O2", include, str(DATA / "allocations" / "refusing.c"))
+    told = run_apart(
+        """
+        import sys
+        sys.modules["torch"] = None  # tvm_ffi would import it, which takes long
+        from dropin.test_dropin_attributes import Open, tvm_ffi
+        from support.initialisation import initialised
+        from support.leaks import strong_count
+        refusing = initialised("refusing", sys.argv[1])
+        def kept_object(number):
+            made = Open(number)
+            return tvm_ffi.Array([made]), strong_count(made)
+        most, found = [], []
+        for array, count in [*map(kept_object, range(70))]:
+            before, number, problem = count.value, 0, MemoryError()
+            while problem is not None:
+                number += 1
+                value, problem, _ = refusing.run(lambda: array[0], number, number)
+                assert count.value == before + (value is not None)
+            most.append(number)
+            found.append(value)
+        print(max(most) > min(most))
+        """,
+        refusing,
+    )
+    assert told.split() == ["True"]
 
 
 def test_many_that_end_in_any_order() -> None:

@@ -330,6 +330,32 @@ def test_a_search_for_a_key_keeps_nothing() -> None:
         assert missing.value == before
 
 
+def test_a_pop_that_fails_keeps_nothing() -> None:
+    """Keys are compared twice: to find the value, and to remove it."""
+    answers: list[bool] = []
+
+    @ours.dataclasses.py_class(key("Fickle"))
+    class Fickle(ours.Object):
+        x: int
+
+        def __any_hash__(self) -> int:
+            return 1
+
+        def __any_equal__(self, other: Any) -> bool:
+            return answers.pop()
+
+    value = ours.Array([1])
+    made = ours.Dict({Fickle(1): value})
+    count = strong_count(value)
+    before = count.value
+    for _ in range(3):
+        answers[:] = [True]
+        with pytest.raises(IndexError, match="pop from empty list"):
+            made.pop(Fickle(2))
+        assert count.value == before
+    assert len(made) == 1
+
+
 def test_errors_of_a_comparison_reach_the_caller() -> None:
     @ours.dataclasses.py_class(key("Fails"))
     class Fails(ours.Object):

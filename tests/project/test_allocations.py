@@ -23,6 +23,7 @@ from fnabi._base import lane
 from fnabi.vmfb import _verdict
 from support import allocations
 from support.allocations import DATA, FAULTS, OPERATIONS, names_of_calls, names_of_records
+from support.apart import run_apart
 from support.callee import built, callee_library
 from support.paths import ROOT
 from support.public import BY_FNABI, public_callables
@@ -180,6 +181,26 @@ def test_each_allocation_of_a_call_fails(
 def test_each_allocation_of_the_initialisation_fails(refusing: str) -> None:
     done = run(refusing, module="initialisation", library=lane.__file__)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_the_first_use_makes(refusing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made at the next use where there was no memory."""
+    if SANITIZE or platform.libc_ver()[0] != "glibc":
+        pytest.skip("replaces the allocator of glibc")
+    monkeypatch.setenv("LD_PRELOAD", refusing)
+    monkeypatch.setenv("REFUSE_C", "1")
+    told = run_apart(
+        """
+        import sys
+        from fnabi._base import lane
+        from support.initialisation import initialised
+        refusing = initialised("refusing", sys.argv[1])
+        for _ in range(2): print(repr(refusing.run(lane.initialiser_marker, 1, 1)[1]))
+        print(lane.initialiser_marker() == lane.initialiser_marker())
+        """,
+        refusing,
+    )
+    assert told.split() == ["MemoryError()", "MemoryError()", "True"]
 
 
 @with_fork

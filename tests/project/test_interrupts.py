@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import os
 import signal
@@ -12,11 +13,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import pytest
 
 import fnabi
 from fnabi._base import lane
+from support.callee import callee_library
 from support.paths import TESTS
 
 TEXT = "I15!B11!d10d128d64R15!B11!t6d32d8d64"
@@ -243,6 +247,22 @@ def _raises_text(_: object) -> None:
     raise _Text
 
 
+class _Dims(np.ndarray[Any, Any]):
+    ndim = property(_stop)
+
+
+def _in_a_column() -> object:
+    dates = np.zeros(2, "datetime64[s]")
+    return fnabi.Function(abs).map(dates.view(_Dims))
+
+
+def _in_a_class_of_errors() -> object:
+    """A library names a class of builtins."""
+    stopped = type("Stopped", (ValueError,), {"__init__": _stop})
+    with mock.patch.object(builtins, "Stopped", stopped, create=True):
+        return fnabi.load_module(callee_library()).fail("Stopped", "x")
+
+
 def _in_backtrace() -> object:
     dialect = lane.Dialect()
     dialect.backtrace = _stop
@@ -256,14 +276,17 @@ def _in_backtrace() -> object:
         lambda: fnabi.Any(_Text()),
         lambda: fnabi.Function(_raises_text)(1),
         lambda: fnabi.Array([1]).index(_Stops("Value", (), {})()),
+        _in_a_column,
+        _in_a_class_of_errors,
         _in_backtrace,
     ],
-    ids=["class", "error", "callback", "search", "backtrace"],
+    ids=["class", "error", "callback", "search", "column", "class of errors", "backtrace"],
 )
 def test_code_of_python_is_interrupted(act: Callable[[], object]) -> None:
     """What it raises then is no answer, such as that a class lacks an attribute."""
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         act()
+    assert caught.value.args == ()
 
 
 if __name__ == "__main__":

@@ -620,8 +620,8 @@ def type_read() -> Work:
     lane.define_method(index, "call", _LONG, "", False, function)
 
     def work() -> object:
-        key, _, _, _, fields, methods, _ = lane.type_info(index)
-        return key, [(each.name, each.__doc__) for each in (*fields, *methods)]
+        key, _, _, _, (field,), (method,), _ = lane.type_info(index)
+        return key, field.name, field.__doc__, method.name, method.__doc__
 
     return work
 
@@ -638,6 +638,32 @@ def streams() -> Work:
         device = fnabi.Device("cuda:0")
         with fnabi.use_raw_stream(device, 5), fnabi.use_tensors(fnabi.Tensor):
             return fnabi.get_raw_stream(device)
+
+    return work
+
+
+class _Text(ctypes.Structure):
+    """A text of a library."""
+
+    _fields_ = [("data", ctypes.c_char_p), ("size", ctypes.c_size_t)]
+
+
+@operation
+def stand_in_function_found() -> Work:
+    """A library asks for a global function, and releases what it gets."""
+    symbols, name = lane.stand_in_symbols(), b"fnabi.test.asked_for"
+    fnabi.register_global_func(name.decode(), _twice, override=True)
+    function, found = fnabi.get_global_func(name.decode()), ctypes.c_void_p()
+    given = ctypes.byref(_Text(name, len(name))), ctypes.byref(found)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int)
+    find, release = kind(symbols["TVMFFIFunctionGetGlobal"]), kind(symbols["TVMFFIObjectDecRef"])
+
+    def work() -> object:
+        found.value = None
+        if find(*given) != 0:
+            raise MemoryError  # it waits on the thread, until another error does
+        release(found)
+        return function, bool(found)
 
     return work
 
@@ -810,6 +836,13 @@ def function_calls_back_fails() -> Work:
     return lambda: apply(lambda value: apply(_fails, value), _LONG)
 
 
+@operation
+def function_passes_an_error_on() -> Work:
+    """The exception that Python passes on has the error of the library that failed."""
+    apply, fail = _functions().apply, _functions().fail
+    return lambda: apply(lambda value: fail("ValueError", value), _LONG)
+
+
 # ----------------------------------------------------------------------------------------- values
 
 
@@ -897,7 +930,8 @@ def objects_moved() -> Work:
         lane.take_object(made, lane.initialiser_marker())
         same = made == marker
         lane.take_object(made, shared)
-        return same, made == shared
+        moved = lane.Moved(fnabi.Array([_LONG]))
+        return same, made == shared, str(fnabi.Any(moved).value)
 
     return work
 
@@ -998,7 +1032,7 @@ _OF_DICTS: dict[str, Callable[[Any], object]] = {
     "delete unfit": lambda made: _delete(made, _UNFIT),
     "pop": lambda made: (str(made.pop(_LONG)), made.pop(_LONG, _LONG)),
     "pop missing": lambda made: made.pop("other"),
-    "pop items": lambda made: [str(made.popitem()) for _ in range(4)],
+    "pop items": lambda made: (str(made.popitem()), made.popitem(), *map(str, made.popitem())),
     "set default": lambda made: (str(made.setdefault(_LONG, 1)), str(made.setdefault(7, [_LONG]))),
     "update": lambda made: made.update({_LONG: [_LONG], 8: [_LONG]}),
     "update unfit": lambda made: made.update({_LONG: [_LONG], 8: _UNFIT}),
@@ -1240,11 +1274,12 @@ def is_of_others(problem: BaseException | None) -> bool:
     """Return whether Python, its library, NumPy or a called library told another exception.
 
     They report what fails without memory as something else: `os.fspath` says that a path is no
-    path, locks raise a RuntimeError, and a `__getattr__` that `hasattr` calls loses its exception.
-    A function to which C gives no memory for its error leaves none.
+    path, locks raise a RuntimeError and ctypes an ArgumentError, and a `__getattr__` that `hasattr`
+    calls loses its exception. A function to which C gives no memory for its error leaves none.
     """
     known = (
         r".*expected str, bytes or os\.PathLike object, not \w+Path|can't allocate (read )?lock"
+        r"|argument 1: MemoryError: "
         r"|<function __getattr__ at \w+> returned NULL without setting an exception"
     )
     if "REFUSE_C" in os.environ:
