@@ -322,6 +322,14 @@ def test_values(tvm_ffi: Any) -> None:
     assert len(found) > 70
 
 
+def test_scalars_that_arrive_as_another_value(tvm_ffi: Any) -> None:
+    small = pytest.importorskip("ml_dtypes").bfloat16(1.5)
+    for value, number in ((np.bool_(True), True), (np.complex64(1j), 1j), (small, 1.5)):
+        assert type(tvm_ffi.convert(lambda value: value)(value)) is type(value)
+        found = fnabi.Function(lambda value: value)(value)
+        assert (type(found), found) == (type(number), number)
+
+
 def test_the_page_has_each_class() -> None:
     page = (ROOT / "docs" / "about" / "differences.md").read_text(encoding="utf-8")
     section = page.partition("## Values")[2]

@@ -221,7 +221,13 @@ NUMBERS: list[Any] = [
     *(-(2**63), -(2**63) - 1, 10**400, 3.7, 1e300, math.inf, None, True, 1j, "1", "x", b"1", [1]),
     *((1,), {}, Level.LOW, Whole(), Real(), decimal.Decimal("1.5"), object(), np.int8(3)),
     *(np.uint64(2**63), np.float32(1.5), np.float64(2.5), np.bool_(True), np.array(3)),
-    *(np.array([3]), Pair(1, 2), collections.OrderedDict(a=1), types.MappingProxyType({"a": 1})),
+    *(
+        np.array([3]),
+        np.ma.array([1, 2], mask=[0, 1], dtype=np.int32),
+        Pair(1, 2),
+        collections.OrderedDict(a=1),
+        types.MappingProxyType({"a": 1}),
+    ),
 ]
 
 
@@ -486,6 +492,7 @@ def test_a_function_without_a_signature() -> None:
         ("i32", "3", "expected i32, got str"),
         ("i32", np.float32(1.5), "expected i32, got float32"),
         ("i1", 1.0, "expected bool, got float"),
+        (["ndarray", "i32", 1, 2], np.ma.array([1, 2], mask=[0, 1]), "the array has a mask; fill"),
     ],
 )
 def test_an_argument_that_the_runtime_cannot_pass(type: Any, value: Any, reason: str) -> None:

@@ -337,7 +337,7 @@ def test_client_checks_arguments(tmp_path: Path) -> None:
         ((x, [1], bias), "'input1': expected float32[64x10], got list"),
         (
             (x, kernel, np.array([{}] * 10)),
-            "'input2': expected float32[10], got an array of object",
+            "'input2': expected float32[10], got ndarray of object",
         ),
     ):
         with pytest.raises(CallError) as caught:

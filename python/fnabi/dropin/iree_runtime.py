@@ -40,6 +40,8 @@ ReturnError = _error_class("ReturnError", "A result that is not what the reflect
 class _Marshaller(Marshaller):
     """Passes and refuses values as the original does: too large floats become infinite."""
 
+    _refuses_masks = False
+
     def _push_number(self, packed: Any, dtype: DType, value: Any) -> None:
         if dtype.kind == "bool":
             super()._push_number(packed, dtype, value)

@@ -236,7 +236,8 @@ def _fit_array(buffer: Buffer, value: Any) -> None:
         dtype = DType.from_numpy(value.dtype)
     except CallError:
         raise Mismatch(
-            f"expected {buffer}, got an array of {value.dtype}", kind=ArgumentTypeError
+            f"expected {buffer}, got {type_name(value)} of {value.dtype}",
+            kind=ArgumentTypeError,
         ) from None
     found = Buffer(dtype, tuple(value.shape))
     if not _same_elements(buffer.dtype, dtype):

@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fnabi._base import core
 from fnabi._base.arguments import check_attribute, check_type
@@ -217,6 +217,8 @@ class Marshaller:
 
     """
 
+    _refuses_masks: ClassVar[bool] = True
+
     def __init__(self, device: Any, to_host: bool = True, widened: bool | None = None) -> None:
         try:
             self._runtime: Any = import_module("iree.runtime")
@@ -333,6 +335,8 @@ class Marshaller:
             return value
         if isinstance(value, runtime.DeviceArray):
             return value._buffer_view
+        if self._refuses_masks and hasattr(value, "mask") and numpy.ma.is_masked(value):
+            raise Unfit("the array has a mask; fill its values with .filled()", ArgumentValueError)
         dtype = None if type is None else type.dtype.to_numpy()
         try:
             array: np.ndarray[Any, Any] = numpy.asarray(value, dtype, order="C")
