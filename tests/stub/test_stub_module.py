@@ -343,6 +343,8 @@ def test_client_checks_arguments(tmp_path: Path) -> None:
         with pytest.raises(CallError) as caught:
             model.dense(*args)
         assert str(caught.value) == f"Classifier.dense: argument {text}"
+    with pytest.raises(CallError, match=r"^Classifier\.dense: argument 0: the array has a mask"):
+        model.dense(np.ma.array(x, mask=x > 0), kernel, bias)
     bytes_ = np.ones((2, 64), np.uint8)
     for value, kind in (("1", "str"), (bias, "ndarray"), (None, "NoneType")):
         with pytest.raises(CallError) as caught:

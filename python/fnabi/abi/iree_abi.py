@@ -189,10 +189,20 @@ def flatten(
         [1, [2.0, 3.0]]
 
     """
-    inputs = _types(signature, "flatten").inputs
-    values = _bind(inputs, args, {} if kwargs is None else kwargs)
+    return flatten_for("iree_abi.flatten", _types(signature, "flatten"), args, kwargs)
+
+
+def flatten_for(
+    where: str,
+    signature: types.Signature,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+) -> list[Any]:
+    """Flatten the arguments of a call of `where`, which errors name."""
+    inputs = signature.inputs
+    values = _bind(where, inputs, args, {} if kwargs is None else kwargs)
     return [
-        _convert(_flatten, type, value, f"iree_abi.flatten: argument {_label(type, place)}")
+        _convert(_flatten, type, value, f"{where}: argument {_label(type, place)}")
         for place, (type, value) in enumerate(zip(inputs, values, strict=True))
     ]
 
@@ -245,19 +255,21 @@ def _types(signature: object, function: str) -> types.Signature:
     )
 
 
-def _bind(inputs: Sequence[Type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+def _bind(
+    where: str, inputs: Sequence[Type], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[Any]:
     """Return the value of each argument, given by position or by keyword."""
     if not _is_list(args):
         raise ArgumentTypeError(
-            f"iree_abi.flatten: args: expected a list or tuple, got {type_name(args)}"
+            f"{where}: args: expected a list or tuple, got {type_name(args)}"
         )
     if not isinstance(kwargs, Mapping):
         raise ArgumentTypeError(
-            f"iree_abi.flatten: kwargs: expected a mapping, got {type_name(kwargs)}"
+            f"{where}: kwargs: expected a mapping, got {type_name(kwargs)}"
         )
     if len(args) > len(inputs):
         raise ArgumentTypeError(
-            f"iree_abi.flatten: argument {len(inputs)}: surplus,"
+            f"{where}: argument {len(inputs)}: surplus,"
             f" expected {len(inputs)} arguments, got {len(args)}"
         )
     bound = dict(enumerate(args))
@@ -269,15 +281,15 @@ def _bind(inputs: Sequence[Type], args: Sequence[Any], kwargs: Mapping[str, Any]
         ]
         if len(places) != 1:
             many = "several arguments have this name" if places else "unknown name"
-            raise ArgumentTypeError(f"iree_abi.flatten: argument {name!r}: {many}")
+            raise ArgumentTypeError(f"{where}: argument {name!r}: {many}")
         if places[0] in bound:
             raise ArgumentTypeError(
-                f"iree_abi.flatten: argument {name!r}: given by position and by keyword"
+                f"{where}: argument {name!r}: given by position and by keyword"
             )
         bound[places[0]] = value
     for place, type in enumerate(inputs):
         if place not in bound:
-            raise ArgumentTypeError(f"iree_abi.flatten: argument {_label(type, place)}: missing")
+            raise ArgumentTypeError(f"{where}: argument {_label(type, place)}: missing")
     return [bound[place] for place in range(len(inputs))]
 
 

@@ -127,6 +127,8 @@ class Client:
             )
             for name, signature in self.SIGNATURES.items()
         }
+        for name, invoker in self._invokers.items():
+            invoker._name = f"{type(self).__name__}.{name}"
 
     def _check_functions(self, path: str | os.PathLike[str]) -> dict[str, str]:
         """Return the calling convention of each function of the client."""

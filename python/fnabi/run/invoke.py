@@ -151,6 +151,7 @@ class Invoker:
         reflection = function.reflection
         if is_async is None:
             is_async = reflection.get("iree.abi.model") == "coarse-fences"
+        self._name = "Invoker"  # what errors about arguments begin with
         self._is_async = is_async
         self._context = context
         self._function = function
@@ -166,15 +167,15 @@ class Invoker:
                 not match the signature.
 
         """
-        signature, marshaller = self.signature, self._marshaller
+        signature, marshaller, where = self.signature, self._marshaller, self._name
         if signature is None:
             if kwargs:
                 raise ArgumentTypeError(
-                    "Invoker: the function has no signature; expected no keyword arguments"
+                    f"{where}: the function has no signature; expected no keyword arguments"
                 )
             signature = Signature((_UNKNOWN,) * len(args), ())
-        flat = iree_abi.flatten(signature, args, kwargs)
-        inputs = marshaller.pack(signature.inputs, flat)
+        flat = iree_abi.flatten_for(where, signature, args, kwargs)
+        inputs = marshaller.pack(signature.inputs, flat, where)
         outputs = marshaller.new_list(len(signature.results))
         done = marshaller.push_fences(inputs) if self._is_async else None
         self._context.invoke(self._function, inputs, outputs)
@@ -245,14 +246,14 @@ class Marshaller:
         packed.push_ref(done)
         return done
 
-    def pack(self, types: Sequence[Type], values: Sequence[Any]) -> Any:
-        """Make a list of the runtime from one value per type."""
+    def pack(self, types: Sequence[Type], values: Sequence[Any], where: str = "Invoker") -> Any:
+        """Make a list of the runtime from one value per type; errors name `where`."""
         packed = self.new_list(len(values))
         for index, (type, value) in enumerate(zip(types, values, strict=True)):
             try:
                 self._push(packed, type, value)
             except Unfit as problem:
-                text = f"Invoker: argument {index}: {problem}"
+                text = f"{where}: argument {index}: {problem}"
                 raise problem.kind(text) from problem.__cause__
         return packed
 
