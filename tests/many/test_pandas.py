@@ -84,6 +84,15 @@ def test_the_index_is_kept(kind: str) -> None:
     assert both.loc[both["status"] == "raw-inputs", "sig"].tolist() == ["x"]
 
 
+def test_nothing_but_missing_values() -> None:
+    """For pandas they are floats."""
+    texts = pd.Series([float("nan")] * 2, [3, 4])
+    expected = decoded_by_arrow([None, None], "raw").set_index(texts.index)
+    pd.testing.assert_frame_equal(texts.fnabi.decode("raw"), expected)
+    with pytest.raises(CallError, match="unsupported Arrow type"):
+        pd.Series([1.5, float("nan")]).fnabi.decode("raw")
+
+
 def test_what_is_no_text() -> None:
     with pytest.raises(CallError, match=r"^pandas.decode: column: unsupported Arrow type, expecte"):
         pd.Series([1]).fnabi.decode()

@@ -260,13 +260,9 @@ def _bind(
 ) -> list[Any]:
     """Return the value of each argument, given by position or by keyword."""
     if not _is_list(args):
-        raise ArgumentTypeError(
-            f"{where}: args: expected a list or tuple, got {type_name(args)}"
-        )
+        raise ArgumentTypeError(f"{where}: args: expected a list or tuple, got {type_name(args)}")
     if not isinstance(kwargs, Mapping):
-        raise ArgumentTypeError(
-            f"{where}: kwargs: expected a mapping, got {type_name(kwargs)}"
-        )
+        raise ArgumentTypeError(f"{where}: kwargs: expected a mapping, got {type_name(kwargs)}")
     if len(args) > len(inputs):
         raise ArgumentTypeError(
             f"{where}: argument {len(inputs)}: surplus,"
@@ -283,9 +279,7 @@ def _bind(
             many = "several arguments have this name" if places else "unknown name"
             raise ArgumentTypeError(f"{where}: argument {name!r}: {many}")
         if places[0] in bound:
-            raise ArgumentTypeError(
-                f"{where}: argument {name!r}: given by position and by keyword"
-            )
+            raise ArgumentTypeError(f"{where}: argument {name!r}: given by position and by keyword")
         bound[places[0]] = value
     for place, type in enumerate(inputs):
         if place not in bound:

@@ -355,6 +355,13 @@ class _Pandas(_Frame):
             raise ArgumentTypeError(
                 f"{where}: no Arrow type has these objects: {problem}"
             ) from None
+        # a column with nothing but missing values is one of floats for pandas
+        arrays = [
+            pyarrow.nulls(len(each))
+            if pyarrow.types.is_floating(each.type) and each.null_count == len(each)
+            else each
+            for each in arrays
+        ]
         return pyarrow.table(arrays, names=[name for _, name in found])
 
     def put(self, columns: Batches, dropped: list[str]) -> Any:
