@@ -572,6 +572,12 @@ def test_an_array_of_elements_that_the_runtime_lacks() -> None:
         Invoker(Context(ints()), DEVICE, Named(None))(array)
 
 
+def test_lists_of_unknown_type() -> None:
+    for abi in (None, args(r=["unknown", "unknown"])):
+        function = Invoker(Context(nested), DEVICE, Named(abi))
+        assert function() == (3, [[100, 200], 6])
+
+
 @pytest.mark.parametrize("name", ["i4", "unknown"])
 def test_arrays_of_packed_elements(name: str) -> None:
     """IREE has two to a byte, NumPy one."""
