@@ -399,9 +399,9 @@ class Marshaller:
             view = value.deref(self._runtime.HalBufferView, True)
             if view is not None:
                 return self._array(view, None)
-            items = value.deref(self._runtime.VmVariantList, True) if self._to_host else None
-            if items is not None:
-                return self.unpack((_UNKNOWN,) * len(items), items)
+            inner = value.deref(self._runtime.VmVariantList, True) if self._to_host else None
+            if inner is not None:
+                return self.unpack((_UNKNOWN,) * len(inner), inner)
         return value
 
     def _pull_list(self, packed: Any, index: int, types: Sequence[Type]) -> list[Any]:
