@@ -16,7 +16,7 @@ import pytest
 from fnabi.cli import main
 from support.apart import run_apart
 from support.flatbuffer import Table, Vector
-from support.growth.modules import attributes, made, text, u32
+from support.growth.modules import ABI, attributes, exporting, made, text, u32
 from support.paths import DATA, RELEASES, ROOT
 
 pytest.importorskip("duckdb")
@@ -377,6 +377,28 @@ def test_find_shows_its_query(capsys: pytest.CaptureFixture[str]) -> None:
 
     query = run(capsys, "find", "nowhere", "f32[B] -> f32[B]", "--sql")
     assert len(duckdb.extract_statements(query)) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["x\x1b[31m\n\r\t'\\", "a\x7f\x9b\u202e\u200b\u2028'", "\U000e0001é", "a\0'\x1b\0"]
+)
+def test_find_shows_its_query_without_control_characters(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The query is a line that finds what the search finds."""
+    import duckdb
+
+    pattern = f"({json.dumps(name)}: f32) -> *"
+    (tmp_path / "m.vmfb").write_bytes(
+        exporting(1, 1, lambda i: name.encode(), lambda i: attributes([(b"iree.abi", ABI)]))
+    )
+    run(capsys, "catalog", "update", "c.duckdb", "m.vmfb")
+    for words in (["--function", name], ["--function", f"*{name}"]):
+        query = run(capsys, "find", "c.duckdb", "* -> *", "--sql", *words).removesuffix("\n")
+        assert query.isprintable()
+        with duckdb.connect("c.duckdb", read_only=True) as connection:
+            assert [row[2] for row in connection.execute(query).fetchall()] == [name]
+    assert run(capsys, "find", "c.duckdb", pattern, "--sql").removesuffix("\n").isprintable()
 
 
 def test_diff_of_catalogs(capsys: pytest.CaptureFixture[str]) -> None:
