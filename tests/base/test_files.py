@@ -20,7 +20,7 @@ import pytest
 import fnabi
 from fnabi import library, parameters, vmfb
 from fnabi._base import files
-from fnabi._base.files import open_file, read_or_map, read_stream, write_whole
+from fnabi._base.files import kept_mode, open_file, read_or_map, read_stream, write_whole
 from fnabi.cli import main
 from support.paths import DATA
 
@@ -164,6 +164,24 @@ def test_a_whole_file(tmp_path: Path) -> None:
     assert path.read_bytes() == b"two"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert os.listdir(tmp_path) == ["out"]
+
+
+def status(mode: int, user: int, group: int) -> os.stat_result:
+    return os.stat_result((mode, 0, 0, 1, user, group, 0, 0, 0, 0))
+
+
+def test_what_a_file_keeps_of_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.touch()
+    path.chmod(0o7777)
+    with write_whole(path):
+        pass
+    assert stat.S_IMODE(path.stat().st_mode) == 0o777
+    own = status(0o644, 1, 1)
+    assert kept_mode(status(0o4660, 1, 1), own) == 0o660
+    for user, group in ((2, 1), (1, 2), (2, 2)):
+        assert kept_mode(status(0o2666, user, group), own) == 0o644
+        assert kept_mode(status(0o600, user, group), own) == 0o600
 
 
 def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:

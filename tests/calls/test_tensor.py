@@ -19,7 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import fnabi
-from fnabi import CallError, Device
+from fnabi import CallError, Device, RangeError
 from fnabi._base.lane import Any, AnyArray, Function
 from fnabi.calls.tensor import Tensor, device_parts, dtype_of, dtype_parts, from_dlpack
 from fnabi.types import DType
@@ -605,6 +605,35 @@ def test_damaged_tensors_are_given_back(change, text, first):
     with pytest.raises(CallError, match=f"the tensor is invalid: {text}"):
         first(Foreign(lambda **_: managed(deleted, **change)))
     assert len(deleted) == 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [
+        ((0, 1 << 62), (2, 32, 1)),
+        ((0, 1 << 62), (2, 32, 2)),
+        ((0, 1 << 62), (4, 16, 1)),
+        ((0, *[1] * 63), (2, 32, 2)),  # lanes are one dim more
+        ((1,) * 64, (2, 32, 2)),
+    ],
+)
+def test_shapes_that_numpy_has_not(shape, dtype, first):
+    pytest.importorskip("ml_dtypes")
+    tensor = first(Foreign(lambda **_: managed([], tensor=dl_tensor(shape, dtype=dtype))))
+    with pytest.raises(RangeError, match=r"^Tensor\.numpy: NumPy has no arrays of the shape"):
+        tensor.numpy()
+
+
+@pytest.mark.parametrize("dtype", [(2, 32, 1), (2, 32, 2), (4, 16, 1)])
+def test_strides_that_lead_nowhere(dtype, first):
+    """A dim of 1 may have any."""
+    pytest.importorskip("ml_dtypes")
+    found = set()
+    for stride in (3, 1 << 62, (1 << 63) - 1, -(1 << 63)):
+        view = dl_tensor((1, 3), (stride, 1), dtype)
+        tensor = first(Foreign(lambda view=view, **_: managed([], tensor=view)))
+        found.add(tensor.numpy().tobytes())
+    assert len(found) == 1
 
 
 def test_read_only_and_versions(first):

@@ -15,6 +15,8 @@ import pytest
 
 from fnabi.cli import main
 from support.apart import run_apart
+from support.flatbuffer import Table, Vector
+from support.growth.modules import ABI, attributes, exporting, made, text, u32
 from support.paths import DATA, RELEASES, ROOT
 
 pytest.importorskip("duckdb")
@@ -377,6 +379,28 @@ def test_find_shows_its_query(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(duckdb.extract_statements(query)) == 1
 
 
+@pytest.mark.parametrize(
+    "name", ["x\x1b[31m\n\r\t'\\", "a\x7f\x9b\u202e\u200b\u2028'", "\U000e0001é", "a\0'\x1b\0"]
+)
+def test_find_shows_its_query_without_control_characters(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The query is a line that finds what the search finds."""
+    import duckdb
+
+    pattern = f"({json.dumps(name)}: f32) -> *"
+    (tmp_path / "m.vmfb").write_bytes(
+        exporting(1, 1, lambda i: name.encode(), lambda i: attributes([(b"iree.abi", ABI)]))
+    )
+    run(capsys, "catalog", "update", "c.duckdb", "m.vmfb")
+    for words in (["--function", name], ["--function", f"*{name}"]):
+        query = run(capsys, "find", "c.duckdb", "* -> *", "--sql", *words).removesuffix("\n")
+        assert query.isprintable()
+        with duckdb.connect("c.duckdb", read_only=True) as connection:
+            assert [row[2] for row in connection.execute(query).fetchall()] == [name]
+    assert run(capsys, "find", "c.duckdb", pattern, "--sql").removesuffix("\n").isprintable()
+
+
 def test_diff_of_catalogs(capsys: pytest.CaptureFixture[str]) -> None:
     diff = "diff", "--catalog", "releases/1.0", "old.duckdb"
     run(capsys, "catalog", "update", "old.duckdb", "releases/1.0")
@@ -401,6 +425,28 @@ def test_diff_of_catalogs(capsys: pytest.CaptureFixture[str]) -> None:
     *occurrences, more = rest.split("\n")[:4]
     assert [line.split(":")[0].strip() for line in occurrences] == ["0.vmfb", "0.vmfb", "1.vmfb"]
     assert more == "          and 5 more"
+
+
+@pytest.mark.parametrize("style", ["text", "json", "markdown", "github", "sarif"])
+@pytest.mark.parametrize("name", ["a\x1b[31m\n\rb", "a\x7f\x9b\u202e\u200b\u2028b"])
+def test_diff_of_catalogs_escapes_names(
+    name: str, style: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names of what a runtime lacks and keys of attributes are parts of the causes."""
+    functions = {"old": [], "new": [Table({0: text(f"hal.{name}"), 1: Table({0: text("0v_v")})})]}
+    for folder, imports in functions.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "m.vmfb").write_bytes(
+            made(
+                imports=Vector([*imports]),
+                dependencies=Vector([Table({0: text("hal"), 1: u32(1)})]),
+                attrs=attributes([(name.encode(), folder.encode())]),
+            )
+        )
+    words = ["diff", "--catalog", "--runtime=all", f"--style={style}", "old", "new"]
+    shown = run(capsys, *words, status=1)
+    assert "b" in shown
+    assert all(line.isprintable() for line in shown.split("\n"))
 
 
 SEARCH = (

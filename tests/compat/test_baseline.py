@@ -19,7 +19,7 @@ import pytest
 from fnabi import FormatError, baseline, compat, report, vmfb
 from fnabi.cli import _hook as baseline_hook
 from fnabi.cli import main
-from fnabi.compat import FileComparison, compare_folders
+from fnabi.compat import Change, Comparison, FileComparison, compare_folders
 from fnabi.compat._record import RecordedModule, record
 from support.documents import ROOT, environment
 from support.flatbuffer import String, Table, Vector, module
@@ -171,14 +171,41 @@ def test_markdown(compared: list[FileComparison]) -> None:
     )
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 5 for row in rows)
-    assert "| **breaking** | `project.vmfb` |  | the module was removed |" in rows
+    assert "| **breaking** | `project.vmfb` |  | `the module was removed` |" in rows
 
 
-def test_markdown_escapes_names() -> None:
-    found = [FileComparison("a|b`<c>`.vmfb", "unreadable", problem="| [x](y) <b>")]
-    row = report.write(found, "markdown").splitlines()[-1]
-    assert "``a\\|b`<c>`.vmfb``" in row.replace(" ``", "``").replace("`` ", "``")
-    assert "\\[x\\](y) \\<b\\>" in row
+LIVE = [
+    "| [x](y) <b>",
+    "@a https://e.example www.e.example a/b#1 GH-1 $x$ :tada: ![i](http://e/x.png)",
+    "`",
+    "a`b|c``d",
+    "$`x`$",
+    "x\\",
+    "x\\|y",
+    "&#64;a &lt;",
+    " a ",
+]
+"""Texts that GitHub shows in another way, or tells somebody of, outside of code."""
+
+
+@pytest.mark.parametrize("text", LIVE)
+def test_markdown_escapes_names(text: str) -> None:
+    """Every cell with a text from elsewhere is a code span, of exactly that text."""
+    markdown_it = pytest.importorskip("markdown_it")
+    attribute = json.dumps(text)
+    change = Change("changed", "notice", "attrs", text, None, text)
+    found = [
+        FileComparison(text, "unreadable", problem=text),
+        FileComparison(text, "compatible", Comparison((change,))),
+    ]
+    tokens = (
+        markdown_it.MarkdownIt("commonmark").enable("table").parse(report.write(found, "markdown"))
+    )
+    parts = [part for token in tokens for part in token.children or ()]
+    codes = [part.content for part in parts if part.type == "code_inline"]
+    assert codes == [text, text, text, text, f"attrs changed: {attribute} => nothing"]
+    own = {"ABI: unreadable", "1 notice, 1 unreadable in 2 files", "file", "function", "change"}
+    assert {part.content for part in parts} - {*codes} <= own | {"", "unreadable", "notice"}
 
 
 def test_annotations_escape_names() -> None:

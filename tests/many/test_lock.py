@@ -58,6 +58,44 @@ def test_a_file_without_a_lock_is_used(lock: str) -> None:
     assert not os.path.exists(lock)
 
 
+@pytest.mark.parametrize("content", ["", "1", "12345678"])
+def test_a_lock_that_was_not_written_whole_is_used(lock: str, content: str) -> None:
+    Path(lock).write_text(content)
+    with locked(lock, "", "is writing it"):
+        assert Path(lock).read_text() == f"{os.getpid()}\n"
+    assert not os.path.exists(lock)
+
+
+@pytest.mark.parametrize("content", ["precious\n", "1 2", "1\n\n", "9" * 40, "-1", "²"])
+def test_another_file_stays(lock: str, content: str) -> None:
+    Path(lock).write_text(content, encoding="utf-8")
+    with (
+        pytest.raises(FileExistsError, match=r"not a lock of fnabi") as caught,
+        locked(lock, "", ""),
+    ):
+        pass
+    assert caught.value.filename == lock
+    assert Path(lock).read_text(encoding="utf-8") == content
+
+
+def test_a_file_with_another_name_stays(lock: str, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("1\n")
+    os.link(other, lock)
+    with pytest.raises(FileExistsError, match=r"not a lock of fnabi"), locked(lock, "", ""):
+        pass
+    assert other.read_text() == Path(lock).read_text() == "1\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
+def test_a_pipe_stays(tmp_path: Path) -> None:
+    lock = str(tmp_path / "lock")
+    os.mkfifo(lock)
+    with pytest.raises(FileExistsError, match=r"not a lock of fnabi"), locked(lock, "", ""):
+        pass
+    assert os.path.exists(lock)
+
+
 def test_errors_of_the_system_are_not_a_holder(lock: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), locked(str(tmp_path / "none" / "lock"), "", ""):
         pass

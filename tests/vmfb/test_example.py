@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fnabi import CallError, FormatError, example, iree_abi, vmfb
+from fnabi import CallError, FormatError, RangeError, example, iree_abi, vmfb
 from fnabi.abi.declaration import parse
 from fnabi.cli import main
 from fnabi.run.invoke import Invoker
@@ -47,6 +47,22 @@ def spelled(*types: str) -> Signature:
     text = ", ".join(f"%a{index}: {type}" for index, type in enumerate(types))
     found = parse(f"sync func @f({text}) -> ()")
     return Signature(tuple(value.type for value in found.inputs), ())
+
+
+@pytest.mark.parametrize(
+    "dims", ["9223372036854775807", "0x4611686018427387904", "x".join("1" * 65)]
+)
+def test_arrays_that_numpy_has_not(dims: str) -> None:
+    signature = Signature.parse(f"(float32[{dims}]) -> ()")
+    with pytest.raises(RangeError, match=r"^example\.example_values: NumPy has no arrays of"):
+        example.example_values(signature)
+
+
+@pytest.mark.parametrize("dim", [2**63, 10**5000], ids=["2**63", "10**5000"])
+@pytest.mark.parametrize("type", ["float32[?]", "float32[*]", 'ref<"!hal.buffer_view">'])
+def test_a_dim_that_numpy_has_not(dim: int, type: str) -> None:
+    with pytest.raises(RangeError, match=r"^example\.example_values: NumPy has no arrays of"):
+        example.example_values(Signature.parse(f"({type}) -> ()"), dim)
 
 
 @pytest.mark.parametrize(

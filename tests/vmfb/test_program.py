@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from contextlib import suppress
 
 import pytest
@@ -26,6 +27,7 @@ from fnabi.vmfb.program import (
 )
 from support.flatbuffer import String, Table
 from support.flatbuffer import module as module_of
+from support.growth.modules import Code, running
 from support.paths import DATA, ROOT
 
 CHAIN = DATA / "program" / "chain.vmfb"
@@ -118,6 +120,16 @@ def test_loops() -> None:
     assert not loop.blocks[0].in_loop
     assert not [block for block in read("main").blocks if block.in_loop]
     assert "in a loop:" in str(loop)
+
+
+def test_a_function_that_only_fails(tmp_path, capsys) -> None:
+    code = Code()
+    code.block()
+    code.op(0x5B, struct.pack("<HH", 0, 1) + b"x")
+    path = tmp_path / "fail.vmfb"
+    path.write_bytes(running([bytes(code.data)]))
+    assert main(["inspect", "--dispatches", str(path)]) == 0
+    assert capsys.readouterr().out == "@f0\n"
 
 
 @pytest.mark.parametrize("file", MODULES, ids=lambda file: f"{file.parent.name}-{file.stem}")

@@ -406,15 +406,18 @@ static PyObject* tensor_numpy(PyObject* self, PyObject* unused) {
   }
   const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   if (tensor == NULL) return NULL;
-  PyObject* array;
+  PyObject* array = NULL;
   bool on_host = fnabi_dl_on_host(tensor->device);
-  if (on_host && lane_numpy_of(((lane_object*)self)->object, tensor,
-                               flags_of(self) == 0, &array))
-    return array;
-  if (on_host && format_of(tensor->dtype) != NULL) {
+  bool tried = on_host && lane_numpy_of(((lane_object*)self)->object, tensor,
+                                        flags_of(self) == 0, &array);
+  if (!tried && on_host && format_of(tensor->dtype) != NULL) {
     PyObject* read = lane_get(LANE_READ_NUMPY);
-    return read ? PyObject_CallFunctionObjArgs(read, self, NULL) : NULL;
+    array = read ? PyObject_CallFunctionObjArgs(read, self, NULL) : NULL;
+    tried = true;
   }
+  if (tried && (array != NULL || !PyErr_ExceptionMatches(PyExc_ValueError)))
+    return array;
+  PyErr_Clear(); /* what makes the array next says what NumPy lacks */
   PyObject* make = lane_get(LANE_TO_NUMPY);
   return make ? PyObject_CallFunctionObjArgs(make, self, NULL) : NULL;
 }
@@ -604,7 +607,8 @@ static PyMethodDef tensor_methods[] = {
      "alive.\n\nbfloat16 and 8-bit floats have dtypes of ml_dtypes; lanes "
      "become a last dim.\n\nRaises:\n    CallError: If there is no such dtype, "
      "its package is not installed, or the CPU\n        cannot access the "
-     "memory.\n"},
+     "memory.\n    RangeError: If NumPy has no arrays of the tensor's "
+     "shape.\n"},
     {"copy_from", tensor_copy_from, METH_O,
      "copy_from($self, x, /)\n--\n\n"
      "Copy the elements of an array into the memory of the tensor.\n\nArgs:\n"

@@ -96,9 +96,11 @@ bool lane_numpy_of(fnabi_object* object, const fnabi_dl_tensor* tensor,
   *array = NULL;
   if (numpy == NULL) return !lane_clear();
   for (int i = 0; i < tensor->ndim; i++) {
+    /* Only strides that lead nowhere, of dims of 1, can overflow. */
     shape[i] = (Py_ssize_t)tensor->shape[i];
     if (tensor->strides != NULL)
-      strides[i] = (Py_ssize_t)tensor->strides[i] * (tensor->dtype.bits / 8);
+      strides[i] =
+          (Py_ssize_t)((uint64_t)tensor->strides[i] * (tensor->dtype.bits / 8));
   }
   descr_function* descr_from_type;
   array_function* new_from_descr;

@@ -300,8 +300,11 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
 
     The block writes to a file of its own beside the target, whose unique name begins with
     ``.fnabi-``. At the end that file is renamed. A link to a file at the target is replaced, and
-    never followed. A file that is replaced keeps its permissions. Several writers of one target do
-    not disturb each other: the last one to finish counts.
+    never followed. A file that is replaced keeps its permissions, but for setuid, setgid and the
+    sticky bit, which were given to what it had. If its owner or group is another one, the
+    permissions are those that both it and a new file have: what others have put there opens nothing
+    to them, and what was closed stays closed. Several writers of one target do not disturb each
+    other: the last one to finish counts.
 
     Args:
         path: The target.
@@ -317,7 +320,7 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
 
     """
     target = os.fspath(path)
-    mode = mode_of(target, replace)
+    old = status_of(target, replace)
     part = os.path.join(os.path.dirname(target), f".fnabi-{os.urandom(8).hex()}.part")
     try:
         try:
@@ -326,8 +329,8 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
             problem.filename = target  # the caller does not know the other name
             raise
         with named(target, *FULL), open(number, "wb") as file:
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(number, mode)
+            if old is not None and hasattr(os, "fchmod"):
+                os.fchmod(number, kept_mode(old, os.fstat(number)))
             yield file
         if replace:
             os.replace(part, target)
@@ -342,19 +345,20 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
             os.unlink(part)
 
 
-def mode_of(target: str, replace: bool = True) -> int | None:
-    """Return the permissions of a file to replace; None for a link to one, and for no file.
+def status_of(target: str, replace: bool = True) -> os.stat_result | None:
+    """Return the status of a file to replace; None for a link to one, and for no file.
 
     Raises:
         OSError: when it is something else, or a link to something else or to an open file.
 
     """
     try:
-        mode = os.lstat(target).st_mode
+        status = os.lstat(target)
     except OSError:  # creating the file reports what is wrong
         return None
     if not replace:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+    mode = status.st_mode
     if stat.S_ISLNK(mode):
         try:
             mode = os.stat(target).st_mode
@@ -371,7 +375,15 @@ def mode_of(target: str, replace: bool = True) -> int | None:
     why = irregular(mode)
     if why is not None:
         raise OSError(errno.EOPNOTSUPP, f"the output is {why}", target)
-    return stat.S_IMODE(mode)
+    return status
+
+
+def kept_mode(old: os.stat_result, new: os.stat_result) -> int:
+    """Return the permissions of a file that takes the place of another; see `write_whole`."""
+    mode = old.st_mode & 0o777
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        mode &= new.st_mode
+    return mode
 
 
 def _place(part: str, target: str) -> None:

@@ -343,6 +343,7 @@ def to_numpy(tensor: Tensor) -> npt.NDArray[Any]:
 
     Raises:
         CallError: If NumPy and ml_dtypes have no such dtype, or the CPU cannot access the memory.
+        RangeError: If NumPy has no arrays of the tensor's shape.
 
     """
     numpy = load_numpy("Tensor.numpy")
@@ -356,8 +357,11 @@ def to_numpy(tensor: Tensor) -> npt.NDArray[Any]:
             f"Tensor.numpy: elements of {dtype} are packed; NumPy has no packed dtypes"
         )
     size = item.itemsize
-    strides = tuple(stride * size * dtype.lanes for stride in tensor.strides)
     shape = tensor.shape
+    strides = tuple(  # those of dims of 1 lead nowhere, and may be too large
+        stride * size * dtype.lanes if dim > 1 else size
+        for dim, stride in zip(shape, tensor.strides, strict=True)
+    )
     if dtype.lanes != 1:
         shape, strides = (*shape, dtype.lanes), (*strides, size)
     interface = {
@@ -367,11 +371,14 @@ def to_numpy(tensor: Tensor) -> npt.NDArray[Any]:
         "strides": strides,
         "data": (tensor.data_ptr, tensor.read_only),
     }
-    if tensor.size == 0:
-        empty: npt.NDArray[Any] = numpy.empty(shape, item)
-        empty.flags.writeable = not tensor.read_only
-        return empty
-    return numpy.asarray(_Memory(tensor, interface)).view(item)  # type: ignore[no-any-return]
+    try:
+        if tensor.size == 0:
+            empty: npt.NDArray[Any] = numpy.empty(shape, item)
+            empty.flags.writeable = not tensor.read_only
+            return empty
+        return numpy.asarray(_Memory(tensor, interface)).view(item)  # type: ignore[no-any-return]
+    except ValueError:
+        raise RangeError(f"Tensor.numpy: NumPy has no arrays of the shape {shape}") from None
 
 
 def tensor_view(tensor: Tensor) -> str:

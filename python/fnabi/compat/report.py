@@ -107,15 +107,11 @@ def _files(files: Sequence[FileComparison]) -> str:
 
 
 def _markdown(files: Sequence[FileComparison]) -> str:
-    def cell(text: str) -> str:
-        for mark in "\\|*_~<>[]&":
-            text = text.replace(mark, f"\\{mark}")
-        return text
-
     def code(text: str) -> str:
+        # GitHub finds mentions, issues and formulas in all other text, even if it is escaped.
         longest = max(map(len, re.findall("`+", text)), default=0)
         fence = "`" * (1 + longest)
-        space = " " if "`" in text else ""
+        space = " " if "`" in text or text != text.strip(" ") else ""
         return f"{fence}{space}{text}{space}{fence}".replace("|", "\\|") if text else ""
 
     lines = [f"### ABI: {verdict(files)}", "", f"{_counts(files)} in {_files(files)}", ""]
@@ -124,7 +120,7 @@ def _markdown(files: Sequence[FileComparison]) -> str:
         lines += ["| | file | function | change |", "|---|---|---|---|"]
     for name, severity, function, text in rows:
         shown = f"**{severity}**" if severity in ("breaking", "unreadable") else severity
-        lines.append(f"| {shown} | {code(one_line(name))} | {code(function)} | {cell(text)} |")
+        lines.append(f"| {shown} | {code(one_line(name))} | {code(function)} | {code(text)} |")
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -1,13 +1,16 @@
 """A lock that one process at a time holds, and that the system releases when the process ends.
 
 The lock is a file that exists while it is held. A process that is killed leaves the file behind,
-without the lock; the next holder uses it and removes it.
+without the lock; the next holder uses it and removes it. What is no such file, which has the number
+of a process and no other name, is refused and stays as it is.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,8 +30,11 @@ _HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, getattr(errno, "EDEADLOC
 _LOCKED_BYTE = 1 << 30
 """On Windows the byte that is locked, because nobody else can read that."""
 
-_OWNER = 32
-"""The most bytes of a process number."""
+_OWNER = re.compile(rb"([0-9]{0,20})\n?")
+"""What a lock has; a process that was killed at once has written nothing."""
+
+_OWNER_SIZE = 32
+"""More bytes than that is."""
 
 
 @contextmanager
@@ -46,6 +52,7 @@ def locked(
     Raises:
         FnabiError: when another process holds the lock.
         OSError: when the file cannot be created.
+        FileExistsError: when there is something that is no lock.
 
     """
     number = _acquire(lock, path, busy, error)
@@ -68,11 +75,16 @@ def _acquire(lock: str, path: str, busy: str, error: Callable[[str], FnabiError]
             problem.filename = path  # the caller does not know the other name
             raise
         try:
+            status = os.fstat(number)
+            if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+                raise _no_lock(lock)
             if not _try_lock(number):
                 owner = _owner(number)
                 by = f"process {owner}" if owner else "another process"
                 raise error(f"{path}: {by} {busy}; one can at a time")
             if _is_at(number, lock):
+                if _owner(number) is None:
+                    raise _no_lock(lock)
                 with suppress(OSError):  # a full disk: then nobody learns whose lock it is
                     os.ftruncate(number, 0)
                     os.lseek(number, 0, os.SEEK_SET)
@@ -103,9 +115,16 @@ def _try_lock(number: int) -> bool:
     return True
 
 
-def _owner(number: int) -> str:
+def _owner(number: int) -> str | None:
+    """Return the number of the process, empty if it has not written it; None for other content."""
     os.lseek(number, 0, os.SEEK_SET)
-    return os.read(number, _OWNER).decode("ascii", "replace").strip()
+    found = _OWNER.fullmatch(os.read(number, _OWNER_SIZE))
+    return None if found is None else found[1].decode()
+
+
+def _no_lock(lock: str) -> FileExistsError:
+    text = "not a lock of fnabi, but has its name; rename or remove it"
+    return FileExistsError(errno.EEXIST, text, lock)
 
 
 def _is_at(number: int, path: str) -> bool:

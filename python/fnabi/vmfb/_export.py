@@ -257,6 +257,7 @@ class Export(Record, frozen=True):
 
         Raises:
             CallError: when NumPy is not installed, or has no such dtype.
+            RangeError: when NumPy has no arrays of such a shape.
             FormatError: as for `signature`.
 
         """

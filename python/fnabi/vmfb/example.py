@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from fnabi import types
 from fnabi._base.arguments import check_type
 from fnabi._base.dtype import load_numpy
 from fnabi._base.files import path_text
-from fnabi.errors import ArgumentValueError, shown_int
+from fnabi.errors import ArgumentValueError, RangeError, shown_int
 
 __all__ = [
     "DIM",
@@ -42,6 +43,7 @@ def example_values(signature: types.Signature, dim: int = DIM) -> tuple[Any, ...
 
     Raises:
         CallError: If NumPy is not installed, or has no such dtype.
+        RangeError: If NumPy has no arrays of such a shape.
 
     Example:
         >>> from fnabi import Signature, example
@@ -70,9 +72,9 @@ def _value(numpy: Any, type: types.Type, dim: int) -> Any:
         case types.Scalar():
             return numpy.zeros((), _numpy_dtype(type.dtype))[()]
         case types.Buffer():
-            return numpy.zeros(_dims(type.shape, dim), _numpy_dtype(type.dtype))
+            return _array(numpy.zeros, _dims(type.shape, dim), _numpy_dtype(type.dtype))
         case types.RefArray():
-            array = numpy.empty(_dims(type.shape, dim), object)
+            array = _array(numpy.empty, _dims(type.shape, dim), object)
             array.fill(_value(numpy, type.element, dim))  # a list is an element, too
             return array
         case types.List(items):
@@ -84,8 +86,17 @@ def _value(numpy: Any, type: types.Type, dim: int) -> Any:
         case types.HomogeneousList(element):
             return [_value(numpy, element, dim)]
         case types.Ref(name) if (name or "").lstrip("!") == "hal.buffer_view":
-            return numpy.zeros(dim, numpy.float32)
+            return _array(numpy.zeros, (dim,), numpy.float32)
     return None
+
+
+def _array(make: Callable[..., Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    try:
+        return make(shape, dtype)
+    except (ValueError, OverflowError):  # too many bytes or dims, or a dim that is too large
+        shown = ", ".join(map(shown_int, shape))
+        text = f"example.example_values: NumPy has no arrays of the shape ({shown})"
+        raise RangeError(text) from None
 
 
 def _numpy_dtype(dtype: types.DType) -> Any:

@@ -28,7 +28,7 @@ from typing import Any
 
 import msgspec
 
-from fnabi._base.files import FULL, Found, mode_of, named
+from fnabi._base.files import FULL, Found, kept_mode, named, status_of
 from fnabi.many._lock import locked
 
 _SCHEMA = "fnabi.parts/1"
@@ -128,7 +128,7 @@ class Parts:
 
     def __enter__(self) -> Parts:
         with ExitStack() as stack:
-            self._mode = mode_of(self._path)
+            self._old = status_of(self._path)
             stack.enter_context(named(self._path, *FULL))
             stack.enter_context(locked(self._lock, self._path, "is writing it"))
             self._stack = stack.pop_all()
@@ -305,8 +305,8 @@ class Parts:
         if not self.is_done:
             self.file.close()
             self._log.close()
-            if self._mode is not None:
-                os.chmod(self._data, self._mode)
+            if self._old is not None:
+                os.chmod(self._data, kept_mode(self._old, os.stat(self._data)))
             with self._shown():
                 os.replace(self._data, self._path)
         self._clear(self._journal)

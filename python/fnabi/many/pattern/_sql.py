@@ -69,8 +69,19 @@ def compile_candidates(pattern: Pattern) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
+    """Return a text as an SQL literal, which people may see: it has no control character."""
+    quoted = "'" + text.replace("'", "''") + "'"
+    if text.isprintable():
+        return quoted
+    if "\0" in text:  # which escapes cannot name
+        return f"({' || chr(0) || '.join(map(literal, text.split(chr(0))))})"
+    return "e" + "".join(map(_escaped, quoted))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable() and character != "\\":
+        return character
+    return "".join(f"\\x{byte:02x}" for byte in character.encode())
 
 
 def quoted_name(text: str) -> str:

@@ -76,7 +76,7 @@ def _comparisons(arguments: argparse.Namespace) -> list[FileComparison]:
 
 def _show(screen: Screen, causes: list[Cause], found: list[FileComparison]) -> None:
     for cause in causes:
-        shown = str(cause)
+        shown = one_line(str(cause))
         screen.write((shown[:10], _MEANINGS[cause.severity]), shown[10:], hang=10)
         for each in cause.occurrences[:_SHOWN]:
             values = "" if each.change is None else each.change.values_text
