@@ -548,6 +548,19 @@ def copies(size: int) -> bytes:
     return running([bytes(code.data)], [b"0rrr_v"])
 
 
+def spans(size: int) -> bytes:
+    """Spans that claim more rows than they have operands."""
+    code = Code()
+    code.block()
+    sizes = [0xFFFF] * 6 + [65534]
+    for _ in range(max(1, size // 44)):
+        code.variadic(0x80000000, sizes, [REF, 2, REF | 1, REF | 1, REF | 1, 2])
+    code.leave()
+    convention = Table({0: text("0rIrrrICrIID_v")})
+    imports = Vector([Table({0: text("hal.device.queue.execute.indirect"), 1: convention})])
+    return running([bytes(code.data)], [b"0rr_v"], imports=imports)
+
+
 def fills(size: int) -> bytes:
     """Fills of neighbouring ranges, and barriers."""
     code = Code()
@@ -704,8 +717,7 @@ MODULES: dict[str, Make] = {
         imports_of_one, dependencies, same_dependencies, types, module_attributes, rodata,
         shared_rodata, shared_splat, shared_table, rwdata, outside_rodata, callers, names,
         fused, wide_fused, circles, straight, many_terms, forward, loops, wide_loops, backward,
-        ladder, table_branch, calls, call_twice, call_all, asserts, lists, copies, fills,
-        allocations, executables, parameters, long_import, traces, fails, shared_code, unsound,
-        small_functions,
+        ladder, table_branch, calls, call_twice, call_all, asserts, lists, copies, spans,
+        fills, allocations, executables, parameters, long_import, traces, fails, shared_code, unsound, small_functions,
     )
 }  # fmt: skip
