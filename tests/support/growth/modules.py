@@ -611,6 +611,51 @@ def executables(size: int) -> bytes:
     )
 
 
+def created(size: int, segment: bytes, said: bytes = b"") -> bytes:
+    """Create executables of one segment, beside a failure that says so."""
+    code = Code()
+    code.block()
+    code.op(0x11, struct.pack("<IH", 0, REF | 2))
+    code.op(0x11, struct.pack("<IH", 1, REF | 4))
+    for _ in range(max(1, size // 60)):
+        code.call(NUMBERS["hal.executable.create"], [REF, 2, REF | 4, REF | 2, REF | 1], [REF | 3])
+    code.leave()
+    code.block()
+    code.op(0x5B, struct.pack("<HH", 0, len(said)) + said)
+    segments = Vector([Table({2: Numbers(segment)}), Table({2: Numbers(b"fmt")})])
+    return running([bytes(code.data)], [b"0rr_v"], blocks=[2], rodata=segments)
+
+
+def capabilities(size: int) -> bytes:
+    """Executables of the same SPIR-V, which needs much."""
+    words = b"".join(struct.pack("<II", 2 << 16 | 17, 100_000 + i) for i in range(size // 16))
+    return created(size, b"\x03\x02\x23\x07" + b"\0" * 16 + words)
+
+
+def inner_modules(size: int) -> bytes:
+    """Executables of the same module."""
+    return created(size, exporting(size // 2, 80, named, one=True))
+
+
+def targeted(targets: bytes) -> bytes:
+    return b'not found or unavailable: #hal.device.target<"local", [' + targets + b"]>"
+
+
+def features(size: int) -> bytes:
+    """Executables for the same target, which has many features."""
+    names = b",".join(b"+%d" % i for i in range(min(size, 120_000) // 14))
+    config = b'{cpu_features = "' + names + b'"}'
+    said = targeted(b'#hal.executable.target<"b", "fmt", ' + config + b">")
+    return created(size, b"x" * 64, said)
+
+
+def alternatives(size: int) -> bytes:
+    """Executables, and targets of other formats."""
+    count = min(size, 120_000) // 80
+    said = b", ".join(b'#hal.executable.target<"b", "%d">' % i for i in range(count))
+    return created(size, b"x" * 64, targeted(said))
+
+
 def parameters(size: int) -> bytes:
     """Loads of parameters that all have one long name."""
     code = Code()
@@ -718,6 +763,7 @@ MODULES: dict[str, Make] = {
         shared_rodata, shared_splat, shared_table, rwdata, outside_rodata, callers, names,
         fused, wide_fused, circles, straight, many_terms, forward, loops, wide_loops, backward,
         ladder, table_branch, calls, call_twice, call_all, asserts, lists, copies, spans,
-        fills, allocations, executables, parameters, long_import, traces, fails, shared_code, unsound, small_functions,
+        fills, allocations, executables, capabilities, inner_modules, features, alternatives,
+        parameters, long_import, traces, fails, shared_code, unsound, small_functions,
     )
 }  # fmt: skip
