@@ -183,6 +183,17 @@ def declarations(size: int) -> bytes:
     )
 
 
+def storages(size: int) -> bytes:
+    """Arguments that results are written into."""
+    count = max(1, size // 58)
+    inputs = b", ".join(
+        b"%%a%d: tensor<4xf32> {iree.abi.output = 1%06d : index}" % (i, i) for i in range(count)
+    )
+    text_ = b"sync func @f(" + inputs + b") -> (%r: i32)"
+    declared = attributes([(b"iree.abi.declaration", text_)])
+    return exporting(size, 10**9, lambda i: b"f", lambda i: declared, b"0" + b"r" * count + b"_r")
+
+
 def alike_exports(size: int) -> bytes:
     """Names that begin alike, so that identifiers made of them are equal."""
     return exporting(
@@ -649,6 +660,16 @@ def features(size: int) -> bytes:
     return created(size, b"x" * 64, said)
 
 
+def required_features(size: int) -> bytes:
+    names = b",".join(b"+f00%d" % i for i in range(min(size, 60_000) // 9))
+    config = b'{cpu_features = "' + names + b'"}'
+    code = Code()
+    code.block()
+    said = targeted(b'#hal.executable.target<"b", "fmt", ' + config + b">")
+    code.op(0x5B, struct.pack("<HH", 0, len(said)) + said)
+    return running([bytes(code.data)])
+
+
 def alternatives(size: int) -> bytes:
     """Executables, and targets of other formats."""
     count = min(size, 120_000) // 80
@@ -757,13 +778,14 @@ MODULES: dict[str, Make] = {
     made.__name__.replace("_", " "): made
     for made in (
         exports, plain_exports, same_exports, alike_exports, declarations, exports_of_one,
-        other_attributes, same_attributes, shared_attributes, structures, long_name,
+        storages, other_attributes, same_attributes, shared_attributes, structures, long_name,
         many_arguments, many_results, faulty, wrong_ordinals, imports, same_imports,
         imports_of_one, dependencies, same_dependencies, types, module_attributes, rodata,
         shared_rodata, shared_splat, shared_table, rwdata, outside_rodata, callers, names,
         fused, wide_fused, circles, straight, many_terms, forward, loops, wide_loops, backward,
         ladder, table_branch, calls, call_twice, call_all, asserts, lists, copies, spans,
-        fills, allocations, executables, capabilities, inner_modules, features, alternatives,
-        parameters, long_import, traces, fails, shared_code, unsound, small_functions,
+        fills, allocations, executables, capabilities, inner_modules, features,
+        required_features, alternatives, parameters, long_import, traces, fails, shared_code,
+        unsound, small_functions,
     )
 }  # fmt: skip
