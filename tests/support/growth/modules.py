@@ -194,6 +194,26 @@ def storages(size: int) -> bytes:
     return exporting(size, 10**9, lambda i: b"f", lambda i: declared, b"0" + b"r" * count + b"_r")
 
 
+def array(dims: int) -> bytes:
+    return b'["ndarray","f32",%d' % dims + b",7" * dims + b"]"
+
+
+def many_dims(size: int) -> bytes:
+    """A type of one array with many dims."""
+    value = b'{"a":[' + array(max(1, size // 2)) + b'],"r":[]}'
+    pairs = [(b"iree.abi", value)]
+    return exporting(size, 10**9, lambda i: b"f", lambda i: attributes(pairs), b"0r_v")
+
+
+def arrays(size: int) -> bytes:
+    """Arrays of as many dims as are compared one by one."""
+    count = max(1, size // 40)
+    value = b'{"a":[' + b",".join([array(8)] * count) + b'],"r":[]}'
+    pairs = [(b"iree.abi", value)]
+    convention = b"0" + b"r" * count + b"_v"
+    return exporting(size, 10**9, lambda i: b"f", lambda i: attributes(pairs), convention)
+
+
 def alike_exports(size: int) -> bytes:
     """Names that begin alike, so that identifiers made of them are equal."""
     return exporting(
@@ -778,14 +798,14 @@ MODULES: dict[str, Make] = {
     made.__name__.replace("_", " "): made
     for made in (
         exports, plain_exports, same_exports, alike_exports, declarations, exports_of_one,
-        storages, other_attributes, same_attributes, shared_attributes, structures, long_name,
-        many_arguments, many_results, faulty, wrong_ordinals, imports, same_imports,
-        imports_of_one, dependencies, same_dependencies, types, module_attributes, rodata,
-        shared_rodata, shared_splat, shared_table, rwdata, outside_rodata, callers, names,
+        many_dims, arrays, storages, other_attributes, same_attributes, shared_attributes,
+        structures, long_name, many_arguments, many_results, faulty, wrong_ordinals, imports,
+        same_imports, imports_of_one, dependencies, same_dependencies, types, module_attributes,
+        rodata, shared_rodata, shared_splat, shared_table, rwdata, outside_rodata, callers, names,
         fused, wide_fused, circles, straight, many_terms, forward, loops, wide_loops, backward,
-        ladder, table_branch, calls, call_twice, call_all, asserts, lists, copies, spans,
-        fills, allocations, executables, capabilities, inner_modules, features,
-        required_features, alternatives, parameters, long_import, traces, fails, shared_code,
-        unsound, small_functions,
+        ladder, table_branch, calls, call_twice, call_all, asserts, lists, copies, spans, fills,
+        allocations, executables, capabilities, inner_modules, features, required_features,
+        alternatives, parameters, long_import, traces, fails, shared_code, unsound,
+        small_functions,
     )
 }  # fmt: skip
