@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from fnabi._base.text import cut
 from fnabi.errors import FormatError
 from fnabi.types import (
     Buffer,
@@ -123,8 +124,7 @@ def _text(value: object) -> str:
     if isinstance(value, FormatError):
         return str(value).partition("\n")[0]
     if isinstance(value, _TYPES):
-        text = str(_start(value, [TYPE_MAX]))
-        return text if len(text) <= TYPE_MAX else f"{text[:TYPE_MAX]}..."
+        return cut(str(_start(value, [TYPE_MAX])), TYPE_MAX)
     return str(value)
 
 

@@ -214,6 +214,14 @@ def arrays(size: int) -> bytes:
     return exporting(size, 10**9, lambda i: b"f", lambda i: attributes(pairs), convention)
 
 
+def disagreeing(size: int) -> bytes:
+    """A function whose signature and calling convention disagree about each value."""
+    count = max(1, size // 7)
+    pairs = [(b"iree.abi", b'{"a":[' + b",".join([b'"f32"'] * count) + b'],"r":[]}')]
+    convention = b"0" + b"i" * count + b"_v"
+    return exporting(size, 10**9, named, lambda i: attributes(pairs), convention)
+
+
 def alike_exports(size: int) -> bytes:
     """Names that begin alike, so that identifiers made of them are equal."""
     return exporting(
@@ -798,14 +806,14 @@ MODULES: dict[str, Make] = {
     made.__name__.replace("_", " "): made
     for made in (
         exports, plain_exports, same_exports, alike_exports, declarations, exports_of_one,
-        many_dims, arrays, storages, other_attributes, same_attributes, shared_attributes,
-        structures, long_name, many_arguments, many_results, faulty, wrong_ordinals, imports,
-        same_imports, imports_of_one, dependencies, same_dependencies, types, module_attributes,
-        rodata, shared_rodata, shared_splat, shared_table, rwdata, outside_rodata, callers, names,
-        fused, wide_fused, circles, straight, many_terms, forward, loops, wide_loops, backward,
-        ladder, table_branch, calls, call_twice, call_all, asserts, lists, copies, spans, fills,
-        allocations, executables, capabilities, inner_modules, features, required_features,
-        alternatives, parameters, long_import, traces, fails, shared_code, unsound,
-        small_functions,
+        disagreeing, many_dims, arrays, storages, other_attributes, same_attributes,
+        shared_attributes, structures, long_name, many_arguments, many_results, faulty,
+        wrong_ordinals, imports, same_imports, imports_of_one, dependencies, same_dependencies,
+        types, module_attributes, rodata, shared_rodata, shared_splat, shared_table, rwdata,
+        outside_rodata, callers, names, fused, wide_fused, circles, straight, many_terms,
+        forward, loops, wide_loops, backward, ladder, table_branch, calls, call_twice, call_all,
+        asserts, lists, copies, spans, fills, allocations, executables, capabilities,
+        inner_modules, features, required_features, alternatives, parameters, long_import,
+        traces, fails, shared_code, unsound, small_functions,
     )
 }  # fmt: skip
