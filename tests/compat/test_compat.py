@@ -47,6 +47,7 @@ I8, S8, U8, S16 = (
     DType("unsigned", 8),
     DType("signed", 16),
 )
+F32_ = Scalar(F32)
 REVERSED = {"widened": "narrowed", "narrowed": "widened", "added": "removed", "removed": "added"}
 
 
@@ -1121,3 +1122,40 @@ def test_diff_has_one_standard_input() -> None:
     assert (done.status, done.out) == (2, "")
     assert done.err.endswith("error: OLD and NEW are both standard input, only one can be\n")
     assert run("diff", "--help").status == 0
+
+
+def test_many_dims_are_one_change() -> None:
+    old, new = (Signature((Buffer(F32, (dim,) * 9), buffer(dim)), ()) for dim in (1, 2))
+    assert summary(compare_signatures(old, new)) == [
+        ("breaking", "changed", "inputs[0].shape"),
+        ("breaking", "changed", "inputs[1].shape[0]"),
+    ]
+    wider = Signature((Buffer(F32, (None,) * 9), buffer(1)), ())
+    assert summary(compare_signatures(old, wider)) == [("widening", "widened", "inputs[0].shape")]
+
+
+@pytest.mark.parametrize(
+    "type",
+    [
+        buffer(*[1] * 1000),
+        Ref("x" * 1000),
+        RefArray(buffer(*[1] * 100), (1,) * 100),
+        List((List((F32_,) * 1000),) * 2),
+        Tuple((F32_,) * 1000),
+        Dict(tuple((f"k{i}", F32_) for i in range(1000))),
+        HomogeneousList(Named("x" * 1000, F32_)),
+    ],
+    ids=lambda type: type.__class__.__name__,
+)
+def test_texts_of_large_types_are_cut(type: Type) -> None:
+    (change,) = compare_signatures(Signature((Null(),), ()), Signature((type,), ()))
+    assert change.new == type
+    assert change.new_text == f"{str(type)[:300]}..."
+    assert change.values_text == f"null => {change.new_text}"
+
+
+def test_the_text_of_a_type_is_whole_up_to_the_limit() -> None:
+    type = Ref("x" * 295)
+    (change,) = compare_signatures(Signature((Null(),), ()), Signature((type,), ()))
+    assert change.new_text == str(type)
+    assert len(change.new_text) == 300

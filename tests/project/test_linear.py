@@ -202,6 +202,8 @@ def too_slow(names: Iterable[str], sizes: tuple[int, int], shortest: float) -> l
 
 
 MENDED = (
+    "compat.compare: required features",
+    "compat.compare: storages",
     "exports: a long missing name",
     "hidden URLs: letters",
     "hidden URLs: words",

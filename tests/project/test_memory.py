@@ -38,6 +38,7 @@ MORE = {
     "html.render_diff": 512,
     "iter_columns": 256,
     "library.read": 8,
+    "report.write": 640,
     "stub": 2048,
 }
 """The same of what has its own multiple."""

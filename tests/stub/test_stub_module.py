@@ -21,6 +21,7 @@ from support.callee import found
 from support.command import Run, run
 from support.flatbuffer import String, Table, Vector, module
 from support.generated import check, imported, write
+from support.growth.modules import many_dims
 from support.paths import DATA, ROOT
 from support.runner import RUNNER
 
@@ -167,6 +168,16 @@ def test_hostile_names_in_schemas(tmp_path: Path) -> None:
     assert [*schema["$defs"]][: len(names)] == names
     inputs = schema["$defs"]["class"]["properties"]["inputs"]
     assert inputs["required"] == [name.decode("utf-8", "replace") for name in HOSTILE]
+
+
+def test_arrays_of_many_dims_in_schemas(tmp_path: Path) -> None:
+    path = tmp_path / "m.vmfb"
+    path.write_bytes(many_dims(4000))
+    with vmfb.open(path) as opened:
+        stub = FORMATS["json-schema"](opened, str(path))
+    inputs = json.loads(stub.text)["$defs"]["f"]["properties"]["inputs"]
+    assert inputs["properties"]["input0"]["description"].endswith("x7]: any value")
+    assert "JSON has no float32[7x7" in stub.notices[0]
 
 
 def test_hostile_names_on_command_lines(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from fnabi.cli import main
 from fnabi.vmfb.needs import Parameter, _spirv
 from support.bytecode_template import MOVE, REF, Part, assemble, call, load
 from support.flatbuffer import Node, Numbers, String, Table, Vector, module
+from support.growth import modules
 from support.paths import DATA, TESTS
 
 NEEDS = DATA / "needs"
@@ -432,6 +433,22 @@ def test_executables_that_share_their_bytes_too_often() -> None:
     assert caught.value.code == "work"
 
 
+def test_executables_of_one_segment_share_what_it_says() -> None:
+    words = [(17, 100_000 + i) for i in range(9)]
+    opened = vmfb.from_buffer(modules.created(1200, spirv(*words)))
+    first, *others = opened.executables
+    assert (len(first.features), len(others)) == (9, 19)
+    assert all(each.features is first.features for each in others)
+
+
+@pytest.mark.parametrize("name", ["capabilities", "features", "inner modules"])
+def test_executables_that_share_too_much(name: str) -> None:
+    opened = vmfb.from_buffer(modules.MODULES[name](20_000))
+    with pytest.raises(FormatError) as caught:
+        _ = opened.executables
+    assert caught.value.code == "work"
+
+
 def test_another_version_of_bytecode() -> None:
     data = module(Table({0: String(b"m"), 13: (99 << 16).to_bytes(4, "little")}))
     opened = vmfb.from_buffer(data)
@@ -539,4 +556,4 @@ SHADER, NAME = (17, 1), tuple(struct.unpack("<2I", b"main\0\0\0\0"))
 def test_capabilities_and_entry_points_of_spirv(
     code: bytes, found: tuple[tuple[str, ...], tuple[str, ...]]
 ) -> None:
-    assert _spirv(memoryview(code)) == found
+    assert _spirv(memoryview(code), {}) == found

@@ -27,7 +27,7 @@ from fnabi.vmfb.program import (
 )
 from support.flatbuffer import String, Table
 from support.flatbuffer import module as module_of
-from support.growth.modules import Code, running
+from support.growth.modules import Code, running, spans
 from support.paths import DATA, ROOT
 
 CHAIN = DATA / "program" / "chain.vmfb"
@@ -245,3 +245,12 @@ def test_segments_that_code_names_and_the_module_has_not() -> None:
     with vmfb.open(CHAIN) as module:
         reader, count = ModuleReader(module), len(module.rodata)
         assert [reader.text(ordinal) for ordinal in (-count, count)] == [None, None]
+
+
+def test_spans_have_rows_of_their_operands_alone() -> None:
+    with vmfb.from_buffer(spans(1000)) as module:
+        (found,) = program.read(module)
+    assert found is not None
+    executions = [each for each in found.steps if isinstance(each, Execution)]
+    assert len(executions) == 22
+    assert {each.bindings for each in executions} == {()}

@@ -16,3 +16,11 @@ def test_half_floats_travel_as_f32_or_as_bits(kind: str, register: str, agree: b
     signature = Signature((Named("x", half),), (half,))
     found = list(disagreements(signature, "iree.abi", f"0{register}_{register}", False))
     assert (found == []) == agree
+
+
+@pytest.mark.parametrize(("count", "shown"), [(97, "i" * 97 + "_v"), (98, "i" * 98 + "_...")])
+def test_long_conventions_are_cut(count: int, shown: str) -> None:
+    signature = Signature((Scalar(DType("float", 32)),) * count, ())
+    found = list(disagreements(signature, "iree.abi", f"0{'i' * count}_v", False))
+    assert len(found) == count
+    assert found[0] == f"inputs[0]: float32 in iree.abi, i32 in the calling convention 0{shown}"

@@ -58,6 +58,11 @@ def _escape(character: str) -> str:
     return f"\\x{byte:02x}" if 128 <= byte < 256 else ascii(character)[1:-1]
 
 
+def cut(text: str, most: int) -> str:
+    """Return a text, or its first characters and "..." where it has more than `most`."""
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 def is_utf8(text: str) -> bool:
     """Return whether a text has no surrogates, which UTF-8 lacks."""
     return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)

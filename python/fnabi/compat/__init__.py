@@ -23,7 +23,7 @@ Types
     the reverse is breaking. The same holds for the items of a List, a Tuple, a Dict, a
     HomogeneousList or a RefArray. All other changes are breaking: of the dtype, the rank, a static
     dim, the kind of type, the number of values, the keys of a Dict or their order, which is the
-    order in which values are passed.
+    order in which values are passed. Dims are compared one by one if there are at most 8.
 
     What cannot be compared is *unknown*, on either side and on both: an Unknown, and a reference
     in a signature that is read from the bytecode or the calling convention, which does not show

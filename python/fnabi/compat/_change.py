@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from enum import IntFlag
-from typing import Any, Literal, TypeAlias
+from itertools import takewhile
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from fnabi._base.text import cut
 from fnabi.errors import FormatError
+from fnabi.types import (
+    Buffer,
+    Dict,
+    HomogeneousList,
+    List,
+    Named,
+    Ref,
+    RefArray,
+    Tuple,
+    Type,
+)
 
 ChangeKind: TypeAlias = Literal[
     "added",
@@ -24,6 +38,13 @@ ChangeKind: TypeAlias = Literal[
     "unreadable",
 ]
 Severity: TypeAlias = Literal["breaking", "unknown", "widening", "notice"]
+
+
+TYPE_MAX = 300
+"""The most characters of a type's text."""
+
+_Shape: TypeAlias = tuple[int | None, ...] | None
+_TYPES = get_args(Type)
 
 
 def counted_changes(count: int, severity: str) -> str:
@@ -63,12 +84,15 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def old_text(self) -> str:
-        """The old value as text; empty for None."""
+        """The old value as text; empty for None. One of a type ends in "..." after 300 characters.
+
+        Several changes may be of one type, and show it each.
+        """
         return _text(self.old)
 
     @property
     def new_text(self) -> str:
-        """The new value as text; empty for None."""
+        """The new value as text, as `old_text`."""
         return _text(self.new)
 
     def __str__(self) -> str:
@@ -99,7 +123,51 @@ def _text(value: object) -> str:
         return ".".join(map(str, value))
     if isinstance(value, FormatError):
         return str(value).partition("\n")[0]
+    if isinstance(value, _TYPES):
+        return cut(str(_start(value, [TYPE_MAX])), TYPE_MAX)
     return str(value)
+
+
+def _start(type: Type, room: list[int]) -> Type:
+    """Return the type without the parts whose text is beyond the limit, each at least a character.
+
+    Otherwise the text of a large type would be made as often as it has parts.
+    """
+
+    def taken(dims: _Shape) -> _Shape:
+        kept = None if dims is None else dims[: max(0, room[0])]
+        room[0] -= 0 if kept is None else len(kept)
+        return kept
+
+    def started(items: Iterable[Type]) -> tuple[Type, ...]:
+        return tuple(start(each) for each in takewhile(begun, items))
+
+    def begun(_: object) -> bool:
+        room[0] -= 1
+        return room[0] >= 0
+
+    def start(type: Type) -> Type:
+        match type:
+            case Buffer(dtype, shape):
+                return Buffer(dtype, taken(shape))
+            case Ref(name) if name is not None:
+                return Ref(name[: TYPE_MAX + 1])
+            case RefArray(element, shape):
+                return RefArray(start(element), taken(shape))
+            case List(items):
+                return List(started(items))
+            case Tuple(items):
+                return Tuple(started(items))
+            case Dict(items):
+                some = takewhile(begun, items)
+                return Dict(tuple((key[: TYPE_MAX + 1], start(each)) for key, each in some))
+            case HomogeneousList(element):
+                return HomogeneousList(start(element))
+            case Named(name, inner):
+                return Named(name[: TYPE_MAX + 1], start(inner))
+        return type
+
+    return start(type)
 
 
 def quoted(value: object) -> str:

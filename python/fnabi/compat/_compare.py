@@ -603,9 +603,19 @@ def _shapes(old: _Shape, new: _Shape) -> Iterator[tuple[ChangeKind, str]]:
         if old != new:
             yield _direction(old, new), ".shape"
         return
-    for axis, (old_dim, new_dim) in enumerate(zip(old, new, strict=True)):
-        if old_dim != new_dim:
-            yield _direction(old_dim, new_dim), f".shape[{axis}]"
+    found = [
+        (_direction(old_dim, new_dim), f".shape[{axis}]")
+        for axis, (old_dim, new_dim) in enumerate(zip(old, new, strict=True))
+        if old_dim != new_dim
+    ]
+    kinds = {kind for kind, _ in found}
+    if found and len(old) > _DIMS:
+        found = [(kinds.pop() if len(kinds) == 1 else "changed", ".shape")]
+    yield from found
+
+
+_DIMS = 8
+"""The most dims of a shape that are compared one by one: each difference shows the whole type."""
 
 
 def _direction(old: object | None, new: object | None) -> ChangeKind:

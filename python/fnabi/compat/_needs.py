@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from fnabi.errors import FormatError
@@ -107,8 +107,10 @@ def _compiled(old: ExecutableTarget, new: ExecutableTarget, path: str) -> Iterat
         before, after = ((each or "").partition("-")[0] for each in (old.triple, new.triple))
         severity = "breaking" if before != after else "notice"
         yield Difference("changed", severity, f"{path}.triple", old.triple, new.triple)
-    more = [each for each in new.features if each not in old.features]
-    less = [each for each in old.features if each not in new.features]
+    had, has = old.features, new.features
+    known, needed = frozenset(had), frozenset(has)
+    more = [each for each in has if each not in known]
+    less = [each for each in had if each not in needed]
     for severity, features in (("breaking", more), ("widening", less)):
         if features:
             sides = (None, ",".join(features)) if features is more else (",".join(features), None)
@@ -182,11 +184,12 @@ def _storages(modules: tuple[Module, Module], old: Export, new: Export) -> Itera
         certain = [frozenset() if None in proven else each or frozenset() for each in proven]
         sides = [one | (other or set()) for one, other in zip(sides, proven, strict=True)]
     before, after = sides
+    results = [_by_argument(side) for side in sides]
+    proven_for = _by_argument((before ^ after) & frozenset.union(*certain))
     for index in sorted({argument for argument, _ in before ^ after}):
-        shown = [_results(side, index) for side in sides]
+        shown = [_results(side.get(index, ())) for side in results]
         kind = "changed" if all(shown) else "removed" if shown[0] else "added"
-        differing = {pair for pair in before ^ after if pair[0] == index}
-        if differing & frozenset.union(*certain):
+        if index in proven_for:
             yield Difference(kind, "breaking", f"inputs[{index}].storage", *shown)
         else:  # the other bytecode may do the same and not show it
             yield Difference("unknown", "unknown", f"inputs[{index}].storage", *shown)
@@ -207,9 +210,15 @@ def _aliases(module: Module, export: Export) -> frozenset[tuple[int, int]] | Non
     return frozenset((alias.argument, result) for result, alias in aliases if alias is not None)
 
 
-def _results(storage: frozenset[tuple[int, int]], argument: int) -> str | None:
-    results = sorted(result for index, result in storage if index == argument)
-    return ", ".join(f"results[{result}]" for result in results) or None
+def _by_argument(storage: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for argument, result in storage:
+        found.setdefault(argument, []).append(result)
+    return found
+
+
+def _results(results: Iterable[int]) -> str | None:
+    return ", ".join(f"results[{result}]" for result in sorted(results)) or None
 
 
 def _transients(old: Export, new: Export) -> Iterator[Difference]:

@@ -97,7 +97,12 @@ def _text(change: Change) -> str:
 
 
 def _counts(files: Iterable[FileComparison]) -> str:
-    counts = Counter(severity for each in files for severity, _, _ in _findings(each))
+    counts: Counter[str] = Counter()
+    for file in files:
+        if file.problem is None and file.verdict != "removed" and file.comparison is not None:
+            counts.update(change.severity for change in file.comparison.changes)
+        else:
+            counts.update(severity for severity, _, _ in _findings(file))
     named = [counted_changes(counts[each], each) for each in _MEANINGS if counts[each]]
     return ", ".join(named) or "no changes"
 
@@ -148,31 +153,40 @@ def _github(files: Sequence[FileComparison]) -> str:
 
 
 def _sarif(files: Sequence[FileComparison]) -> str:
-    results: list[dict[str, Any]] = []
-    for file in files:
-        for severity, function, text in _findings(file):
-            location: dict[str, Any] = {
-                "physicalLocation": {"artifactLocation": {"uri": _uri(file.file)}}
-            }
-            if function:
-                location["logicalLocations"] = [
-                    {"fullyQualifiedName": function, "kind": "function"}
-                ]
-            results.append(
-                {
-                    "ruleId": f"abi-{severity}",
-                    "level": _LEVELS.get(severity, "error"),
-                    "message": {"text": f"{function}: {text}" if function else text},
-                    "locations": [location],
-                }
-            )
     rules = [
         {"id": f"abi-{severity}", "shortDescription": {"text": meaning}}
         for severity, meaning in _MEANINGS.items()
     ]
     driver = {"name": "fnabi", "version": VERSION, "rules": rules}
-    run = {"tool": {"driver": driver}, "results": results}
-    return json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    # Results become texts one by one: as objects they take many times the memory.
+    results = [*map(_result_text, (each for file in files for each in _sarif_results(file)))]
+    run = {"tool": {"driver": driver}, "results": [None] if results else []}
+    text = json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    before, _, after = text.rpartition("null")
+    return "".join((before, f",\n{_MARGIN}".join(results), after)) if results else text
+
+
+_MARGIN = " " * 8
+"""What the results of SARIF are indented by."""
+
+
+def _result_text(result: dict[str, Any]) -> str:
+    return json.dumps(result, indent=2).replace("\n", f"\n{_MARGIN}")
+
+
+def _sarif_results(file: FileComparison) -> Iterator[dict[str, Any]]:
+    for severity, function, text in _findings(file):
+        location: dict[str, Any] = {
+            "physicalLocation": {"artifactLocation": {"uri": _uri(file.file)}}
+        }
+        if function:
+            location["logicalLocations"] = [{"fullyQualifiedName": function, "kind": "function"}]
+        yield {
+            "ruleId": f"abi-{severity}",
+            "level": _LEVELS.get(severity, "error"),
+            "message": {"text": f"{function}: {text}" if function else text},
+            "locations": [location],
+        }
 
 
 def _uri(file: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from fnabi import compat
 from fnabi.compat import FileComparison
+from fnabi.compat._change import TYPE_MAX
 from fnabi.compat._folders import VERDICTS, whole_verdict
 from fnabi.errors import FormatError
 from fnabi.html._limits import Kept
@@ -90,12 +91,12 @@ def _change(change: compat.Change, kept: Kept) -> dict[str, Any]:
 
 
 def _side(value: object, text: str, kept: Kept) -> list[Any] | None:
-    """Return a value of a change, as a type or a signature where it is one."""
+    """Return a value of a change, as a type of a short text or a signature where it is one."""
     if value is None:
         return None
     if isinstance(value, Signature):
         return ["signature", signature_value(value)]
-    if isinstance(value, _TYPES):
+    if isinstance(value, _TYPES) and len(text) <= TYPE_MAX:
         return ["type", type_value(value)]
     return ["text", kept.text(text)]
 

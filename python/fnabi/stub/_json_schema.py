@@ -48,6 +48,10 @@ def json_schema(interface: Interface) -> Stub:
     return Stub(json.dumps(schema, indent=2) + "\n", tuple(notices))
 
 
+_DIMS = 64
+"""The most dims of an array, as in NumPy: each nests the schema, and indents it."""
+
+
 class _Definitions:
     """The schemas that others refer to.
 
@@ -87,7 +91,7 @@ class _Definitions:
         match type:
             case types.Scalar(dtype):
                 return self._element(dtype)
-            case types.Buffer(dtype, shape):
+            case types.Buffer(dtype, shape) if len(shape or ()) <= _DIMS:
                 found = self._array(dtype, shape)
                 return found | {"description": str(type), "x-fnabi-dtype": str(dtype)}
             case types.List(items) | types.Tuple(items):
@@ -101,7 +105,7 @@ class _Definitions:
                 return _object({key: self.type(item) for key, item in pairs})
             case types.HomogeneousList(element):
                 return {"type": "array", "items": self.type(element)}
-            case types.RefArray(element, shape) if shape is not None:
+            case types.RefArray(element, shape) if shape is not None and len(shape) <= _DIMS:
                 return _nested(self.type(element), shape) | {"description": str(type)}
             case types.Null():
                 return {"type": "null"}

@@ -342,7 +342,8 @@ class Module:
             with type(self)(data, "vmfb.from_buffer", True) as inner:
                 return inner.exports
 
-        return needs.needs_of(self._need_rows[0], self.rodata, functions)
+        rows, size = self._need_rows[0], self.layout.file_size
+        return needs.needs_of(rows, self.rodata, functions, size)
 
     def _placed(self) -> Any:
         """Return the bytes for what looks beyond the FlatBuffer, such as who loads the module.
@@ -366,7 +367,9 @@ class Module:
         """The devices that the module asks for, and the executable formats that they must run.
 
         Raises:
-            FormatError: when the bytecode is damaged or of an unknown version.
+            FormatError: when the bytecode is damaged or of an unknown version, and when so many
+                executables share names, settings or features that these have 32 times as many
+                bytes as the file (``work``).
             CallError: when the module is closed.
 
         """

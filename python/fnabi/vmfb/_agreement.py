@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fnabi._base import core
+from fnabi._base.text import cut
 from fnabi.abi import cconv
 from fnabi.errors import FormatError
 from fnabi.types import Dict, List, Named, Null, Scalar, Signature, Tuple, Type, Unknown
+
+_CONVENTION_MAX = 100
+"""The most characters of a calling convention in a text: each value may have such a text."""
 
 _REGISTERS = {"float32": "f32", "float64": "f64", "index": "i64"}
 
@@ -38,6 +42,8 @@ def disagreements(
 ) -> Iterator[str]:
     """Yield each difference in number of values or in type of register, as text.
 
+    Each text has the calling convention, of which at most 100 characters.
+
     Args:
         signature: The typed signature.
         source: The text that it was read from, such as ``"iree.abi"``.
@@ -50,6 +56,7 @@ def disagreements(
         convention = cconv.parse(core.text_bytes(calling_convention))
     except FormatError:
         return
+    shown = cut(calling_convention, _CONVENTION_MAX)
     inputs, results = signature.inputs, signature.results
     if source == "iree.abi" and len(results) == 1:
         match results[0]:  # a single structure has one result for each slot
@@ -67,7 +74,7 @@ def disagreements(
         if len(types) != len(registers):
             yield (
                 f"{side}: {len(types)} in {source}, {len(registers)} in the calling"
-                f" convention {calling_convention}"
+                f" convention {shown}"
             )
             continue
         for index, (type, register) in enumerate(zip(types, registers, strict=True)):
@@ -76,5 +83,5 @@ def disagreements(
             if register_of(type) not in (None, register):
                 yield (
                     f"{side}[{index}]: {type} in {source}, {register} in the calling"
-                    f" convention {calling_convention}"
+                    f" convention {shown}"
                 )

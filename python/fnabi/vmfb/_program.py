@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
+from operator import length_hint
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -158,7 +159,10 @@ class ModuleReader:
 
 
 def _items(convention: str, call: _Call) -> list[Any]:
-    """Sort the operands by the calling convention: one each, and a list of tuples for a span."""
+    """Sort the operands by the calling convention: one each, and a list of rows for a span.
+
+    A span may claim any number of rows. Those without any operand are left out.
+    """
     operands = iter(call.operands)
     sizes = iter(call.sizes)
     sides = convention[1:].partition("_")[0]
@@ -173,7 +177,8 @@ def _items(convention: str, call: _Call) -> list[Any]:
             continue
         width = sides.index("D", at) - at - 1
         at += width + 2
-        found.append([[next(operands, None) for _ in range(width)] for _ in range(count)])
+        rows = min(count, -(-length_hint(operands) // width))
+        found.append([[next(operands, None) for _ in range(width)] for _ in range(rows)])
     return found
 
 

@@ -15,6 +15,7 @@ An operand whose value the code does not contain, such as a computed one, is Non
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -23,7 +24,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from fnabi._base import core
-from fnabi.errors import FnabiError
+from fnabi._fnabi import lib
+from fnabi.errors import FnabiError, FormatError
 from fnabi.vmfb._records import Record
 
 if TYPE_CHECKING:
@@ -271,10 +273,19 @@ class Rows(Record, frozen=True):
 rows = core.Decoder(Rows)
 
 
+_SHARED = 32
+"""The most work that texts of all executables make for each byte of a file."""
+
+
+def _work(*texts: str) -> int:
+    return sum(len(each) + 8 for each in texts)
+
+
 def needs_of(
     found: Rows,
     segments: Sequence[RodataSegment] = (),
     functions: Callable[[memoryview], Iterable[str]] = lambda module: (),
+    file_size: int = 0,
 ) -> Needs:
     """Combine the rows that the core decoded from a module's bytecode.
 
@@ -282,20 +293,54 @@ def needs_of(
         found: The rows.
         segments: The read-only data of the module, of which some are executables.
         functions: Returns the names that a module inside an executable exports.
+        file_size: The size of the module, by which the texts of its executables are limited.
 
     """
     targets = tuple(_targets(found))
-    compiled = {each for target in targets for each in target.executables}
+    fitting: dict[str, list[ExecutableTarget]] = {}
+    for compiled in dict.fromkeys(each for target in targets for each in target.executables):
+        fitting.setdefault(compiled.format, []).append(compiled)
+    known: dict[str | None, tuple[ExecutableTarget | None, tuple[str, ...], int]] = {
+        format: (alone[0], alone[0].features, _work(*itertools.chain(*alone[0].config)))
+        for format, alone in fitting.items()
+        if len(alone) == 1
+    }
+    lookups: dict[int | None, dict[str, None]] = {}
+    for lookup in found.lookups:
+        if lookup.name is not None:
+            lookups.setdefault(lookup.executable, {})[lookup.name] = None
+    # Any number of creations may use a segment, and segments may overlap: each is read once, and
+    # equal texts are one object.
+    containers: dict[int | None, _Container] = {}
+    texts: dict[str, str] = {}
     executables = []
+    work = _SHARED * file_size
     for index, creation in enumerate(found.creations):
         segment = None
         if creation.segment is not None and creation.segment < len(segments):
             segment = segments[creation.segment]
-        container = _container(segment, functions)
-        fitting = [each for each in compiled if each.format == creation.format]
-        target = fitting[0] if len(fitting) == 1 else None
-        lookups = [each.name for each in found.lookups if each.executable == index]
-        executables.append(_executable(creation, target, lookups, segment, container))
+        if creation.segment not in containers:
+            containers[creation.segment] = _container(segment, functions, texts)
+        target, features, settings = known.get(creation.format, (None, (), 0))
+        isa, capabilities, names = containers[creation.segment]
+        features, names = features or capabilities, names or tuple(lookups.get(index, ()))
+        name = None if segment is None else segment.name
+        work -= settings + _work(creation.format or "", name or "", *features, *names)
+        if work < 0:
+            code = lib.FNABI_WORK
+            raise FormatError(core.code_name(code), 0, "", reason=core.code_text(code))
+        executables.append(
+            Executable(
+                format=creation.format,
+                segment=creation.segment,
+                name=name,
+                size=None if segment is None else segment.size,
+                isa=isa,
+                target=target,
+                features=features,
+                entry_points=names,
+            )
+        )
     return Needs(targets, tuple(executables), tuple(dict.fromkeys(_parameters(found.accesses))))
 
 
@@ -414,34 +459,14 @@ def _split(text: str) -> Iterator[str]:
 # ------------------------------------------------------------------------------ executables
 
 
-def _executable(
-    creation: _Creation,
-    target: ExecutableTarget | None,
-    lookups: list[str | None],
-    segment: RodataSegment | None,
-    container: _Container,
-) -> Executable:
-    isa, capabilities, names = container
-    names = names or tuple(dict.fromkeys(name for name in lookups if name is not None))
-    features = target.features if target is not None else ()
-    return Executable(
-        format=creation.format,
-        segment=creation.segment,
-        name=None if segment is None else segment.name,
-        size=None if segment is None else segment.size,
-        isa=isa,
-        target=target,
-        features=features or capabilities,
-        entry_points=names,
-    )
-
-
 _Container: TypeAlias = tuple[str | None, tuple[str, ...], tuple[str, ...]]
 """The instruction set, the features and the entry points in a container."""
 
 
 def _container(
-    segment: RodataSegment | None, functions: Callable[[memoryview], Iterable[str]]
+    segment: RodataSegment | None,
+    functions: Callable[[memoryview], Iterable[str]],
+    texts: dict[str, str],
 ) -> _Container:
     if segment is None:
         return None, (), ()
@@ -449,9 +474,9 @@ def _container(
         content = segment.content
         if content.identifier == "IREE":
             names = [name for name in functions(segment.data) if not name.startswith("__")]
-            return "vmvx", (), tuple(names)
+            return "vmvx", (), tuple(texts.setdefault(name, name) for name in names)
         if content.kind == "spir-v" or content.identifier in _SPIRV_SCHEMAS:
-            return ("spir-v", *_spirv(segment.data))
+            return ("spir-v", *_spirv(segment.data, texts))
     except FnabiError:  # damaged, which the module itself may survive
         return None, (), ()
     return content.isa or _ISAS.get(content.identifier or ""), (), ()
@@ -487,7 +512,7 @@ _CAPABILITIES = {
 }
 
 
-def _spirv(data: memoryview) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _spirv(data: memoryview, texts: dict[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the capabilities and the entry points of the SPIR-V modules in a container."""
     code = bytes(data)
     capabilities: dict[str, None] = {}
@@ -502,10 +527,12 @@ def _spirv(data: memoryview) -> tuple[tuple[str, ...], tuple[str, ...]]:
                 break
             if opcode == _CAPABILITY and size == 8:
                 number = int.from_bytes(code[place + 4 : place + 8], "little")
-                capabilities[_CAPABILITIES.get(number, f"capability {number}")] = None
+                capability = _CAPABILITIES.get(number, f"capability {number}")
+                capabilities[texts.setdefault(capability, capability)] = None
             elif opcode == _ENTRY_POINT and size > 12:
-                name = code[place + 12 : place + size].partition(b"\0")[0]
-                names[name.decode("utf-8", "surrogateescape")] = None
+                entry = code[place + 12 : place + size].partition(b"\0")[0]
+                name = entry.decode("utf-8", "surrogateescape")
+                names[texts.setdefault(name, name)] = None
             place += size
         at = code.find(_SPIRV_MAGIC, max(place, at + 4))
     return tuple(capabilities), tuple(names)

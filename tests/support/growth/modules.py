@@ -183,6 +183,45 @@ def declarations(size: int) -> bytes:
     )
 
 
+def storages(size: int) -> bytes:
+    """Arguments that results are written into."""
+    count = max(1, size // 58)
+    inputs = b", ".join(
+        b"%%a%d: tensor<4xf32> {iree.abi.output = 1%06d : index}" % (i, i) for i in range(count)
+    )
+    text_ = b"sync func @f(" + inputs + b") -> (%r: i32)"
+    declared = attributes([(b"iree.abi.declaration", text_)])
+    return exporting(size, 10**9, lambda i: b"f", lambda i: declared, b"0" + b"r" * count + b"_r")
+
+
+def array(dims: int) -> bytes:
+    return b'["ndarray","f32",%d' % dims + b",7" * dims + b"]"
+
+
+def many_dims(size: int) -> bytes:
+    """A type of one array with many dims."""
+    value = b'{"a":[' + array(max(1, size // 2)) + b'],"r":[]}'
+    pairs = [(b"iree.abi", value)]
+    return exporting(size, 10**9, lambda i: b"f", lambda i: attributes(pairs), b"0r_v")
+
+
+def arrays(size: int) -> bytes:
+    """Arrays of as many dims as are compared one by one."""
+    count = max(1, size // 40)
+    value = b'{"a":[' + b",".join([array(8)] * count) + b'],"r":[]}'
+    pairs = [(b"iree.abi", value)]
+    convention = b"0" + b"r" * count + b"_v"
+    return exporting(size, 10**9, lambda i: b"f", lambda i: attributes(pairs), convention)
+
+
+def disagreeing(size: int) -> bytes:
+    """A function whose signature and calling convention disagree about each value."""
+    count = max(1, size // 7)
+    pairs = [(b"iree.abi", b'{"a":[' + b",".join([b'"f32"'] * count) + b'],"r":[]}')]
+    convention = b"0" + b"i" * count + b"_v"
+    return exporting(size, 10**9, named, lambda i: attributes(pairs), convention)
+
+
 def alike_exports(size: int) -> bytes:
     """Names that begin alike, so that identifiers made of them are equal."""
     return exporting(
@@ -548,6 +587,19 @@ def copies(size: int) -> bytes:
     return running([bytes(code.data)], [b"0rrr_v"])
 
 
+def spans(size: int) -> bytes:
+    """Spans that claim more rows than they have operands."""
+    code = Code()
+    code.block()
+    sizes = [0xFFFF] * 6 + [65534]
+    for _ in range(max(1, size // 44)):
+        code.variadic(0x80000000, sizes, [REF, 2, REF | 1, REF | 1, REF | 1, 2])
+    code.leave()
+    convention = Table({0: text("0rIrrrICrIID_v")})
+    imports = Vector([Table({0: text("hal.device.queue.execute.indirect"), 1: convention})])
+    return running([bytes(code.data)], [b"0rr_v"], imports=imports)
+
+
 def fills(size: int) -> bytes:
     """Fills of neighbouring ranges, and barriers."""
     code = Code()
@@ -596,6 +648,61 @@ def executables(size: int) -> bytes:
             [Table({2: Numbers(b"\x7fELF\x02\x01\x01" + b"\0" * 57 + b"x" * (size // 4))})]
         ),
     )
+
+
+def created(size: int, segment: bytes, said: bytes = b"") -> bytes:
+    """Create executables of one segment, beside a failure that says so."""
+    code = Code()
+    code.block()
+    code.op(0x11, struct.pack("<IH", 0, REF | 2))
+    code.op(0x11, struct.pack("<IH", 1, REF | 4))
+    for _ in range(max(1, size // 60)):
+        code.call(NUMBERS["hal.executable.create"], [REF, 2, REF | 4, REF | 2, REF | 1], [REF | 3])
+    code.leave()
+    code.block()
+    code.op(0x5B, struct.pack("<HH", 0, len(said)) + said)
+    segments = Vector([Table({2: Numbers(segment)}), Table({2: Numbers(b"fmt")})])
+    return running([bytes(code.data)], [b"0rr_v"], blocks=[2], rodata=segments)
+
+
+def capabilities(size: int) -> bytes:
+    """Executables of the same SPIR-V, which needs much."""
+    words = b"".join(struct.pack("<II", 2 << 16 | 17, 100_000 + i) for i in range(size // 16))
+    return created(size, b"\x03\x02\x23\x07" + b"\0" * 16 + words)
+
+
+def inner_modules(size: int) -> bytes:
+    """Executables of the same module."""
+    return created(size, exporting(size // 2, 80, named, one=True))
+
+
+def targeted(targets: bytes) -> bytes:
+    return b'not found or unavailable: #hal.device.target<"local", [' + targets + b"]>"
+
+
+def features(size: int) -> bytes:
+    """Executables for the same target, which has many features."""
+    names = b",".join(b"+%d" % i for i in range(min(size, 120_000) // 14))
+    config = b'{cpu_features = "' + names + b'"}'
+    said = targeted(b'#hal.executable.target<"b", "fmt", ' + config + b">")
+    return created(size, b"x" * 64, said)
+
+
+def required_features(size: int) -> bytes:
+    names = b",".join(b"+f00%d" % i for i in range(min(size, 60_000) // 9))
+    config = b'{cpu_features = "' + names + b'"}'
+    code = Code()
+    code.block()
+    said = targeted(b'#hal.executable.target<"b", "fmt", ' + config + b">")
+    code.op(0x5B, struct.pack("<HH", 0, len(said)) + said)
+    return running([bytes(code.data)])
+
+
+def alternatives(size: int) -> bytes:
+    """Executables, and targets of other formats."""
+    count = min(size, 120_000) // 80
+    said = b", ".join(b'#hal.executable.target<"b", "%d">' % i for i in range(count))
+    return created(size, b"x" * 64, targeted(said))
 
 
 def parameters(size: int) -> bytes:
@@ -699,13 +806,14 @@ MODULES: dict[str, Make] = {
     made.__name__.replace("_", " "): made
     for made in (
         exports, plain_exports, same_exports, alike_exports, declarations, exports_of_one,
-        other_attributes, same_attributes, shared_attributes, structures, long_name,
-        many_arguments, many_results, faulty, wrong_ordinals, imports, same_imports,
-        imports_of_one, dependencies, same_dependencies, types, module_attributes, rodata,
-        shared_rodata, shared_splat, shared_table, rwdata, outside_rodata, callers, names,
-        fused, wide_fused, circles, straight, many_terms, forward, loops, wide_loops, backward,
-        ladder, table_branch, calls, call_twice, call_all, asserts, lists, copies, fills,
-        allocations, executables, parameters, long_import, traces, fails, shared_code, unsound,
-        small_functions,
+        disagreeing, many_dims, arrays, storages, other_attributes, same_attributes,
+        shared_attributes, structures, long_name, many_arguments, many_results, faulty,
+        wrong_ordinals, imports, same_imports, imports_of_one, dependencies, same_dependencies,
+        types, module_attributes, rodata, shared_rodata, shared_splat, shared_table, rwdata,
+        outside_rodata, callers, names, fused, wide_fused, circles, straight, many_terms,
+        forward, loops, wide_loops, backward, ladder, table_branch, calls, call_twice, call_all,
+        asserts, lists, copies, spans, fills, allocations, executables, capabilities,
+        inner_modules, features, required_features, alternatives, parameters, long_import,
+        traces, fails, shared_code, unsound, small_functions,
     )
 }  # fmt: skip

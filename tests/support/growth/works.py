@@ -103,6 +103,8 @@ def changed(data: bytes) -> bytes:
         (b"f00", b"g00"),
         (b"f32", b"f64"),
         (b"k00", b"l00"),
+        (b",7", b",8"),
+        (b"output = 1", b"output = 2"),
     ):
         data = data.replace(old, new)
     return data
