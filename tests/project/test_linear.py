@@ -209,6 +209,8 @@ MENDED = (
     "links of a page: '<'",
     "links of a page: '<a '",
     "runs_on: shared code",
+    "signatures on a terminal: dims",
+    "signatures on a terminal: one word",
     "stub: alike exports",
 )
 """Families that once took quadratic time."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pickle
 import struct
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,6 +30,7 @@ from fnabi import (
     vmfb,
 )
 from fnabi._base import secrets, url
+from fnabi.cli._screen import Screen, signature
 from fnabi.many._find import find
 from fnabi.many._search import search_for
 from fnabi.vmfb import parameters
@@ -231,6 +233,29 @@ family(
     ),
 )
 
+
+def on_a_terminal(text: str) -> None:
+    screen = Screen()
+    screen.width, screen._paint = 80, lambda shown, meaning: shown
+    with redirect_stdout(StringIO()):
+        screen.write("  ", ("f", "name"), "  ", signature(text))
+
+
+for name, unit in (
+    ("buffers", "float32[?x4], "),
+    ("names", "x: float32[4], "),
+    ("dims", "4x"),
+    ("one word", "y"),
+    ("words", "y "),
+    ("a dtype", "f8_e1m1"),
+    ("groups", "(a, b) -> "),
+):
+    family(
+        f"signatures on a terminal: {name}",
+        "inspect find",
+        lambda size, unit=unit: signature_of(size, unit),
+        on_a_terminal,
+    )
 
 HOSTILE = (
     "(" + "*, f32[A,*], " * 40 + "*) -> ()",
