@@ -211,7 +211,9 @@ MENDED = (
     "runs_on: shared code",
     "signatures on a terminal: dims",
     "signatures on a terminal: one word",
+    "stub: a high rank",
     "stub: alike exports",
+    "stub: equal names",
 )
 """Families that once took quadratic time."""
 

@@ -462,6 +462,24 @@ def test_json_schema_describes_the_arguments() -> None:
     assert errors("normalize", scale | {"input0": [[256] * 64]}) != []
 
 
+@pytest.mark.parametrize("dims", [32, 33, 3000])
+def test_schemas_of_many_dims(dims: int) -> None:
+    """What takes the array says so of any number of dims, within a bound of text."""
+    abi = b'{"a":[["ndarray","f32",%d%s]],"r":[]}' % (dims, b",2" * dims)
+    data = exporting((b"f", b"0r_v", attributes(abi=abi)))
+    stub = FORMATS["json-schema"](vmfb.from_buffer(data), "m")
+    assert len(stub.text) < 64 * len(data)
+    whole = dims == 32
+    why = '"f": "input0": more than 32 dims; the schema has the first alone'
+    assert stub.notices == (() if whole else (why,))
+    inputs = json.loads(stub.text)["$defs"]["f"]["properties"]["inputs"]
+    found, levels = inputs["properties"]["input0"], 0
+    while found.get("type") == "array":
+        assert found["minItems"] == found["maxItems"] == 2
+        found, levels = found["items"], levels + 1
+    assert (levels, found) == ((32, {"$ref": "#/$defs/float32"}) if whole else (1, {}))
+
+
 def test_schemas_are_valid() -> None:
     jsonschema = pytest.importorskip("jsonschema")
     for path in SOME:

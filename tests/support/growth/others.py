@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from importlib.util import find_spec
 from io import StringIO
@@ -26,6 +26,7 @@ from fnabi import (
     library,
     raw,
     sip,
+    stub,
     types,
     vmfb,
 )
@@ -37,7 +38,7 @@ from fnabi.vmfb import parameters
 from fnabi.vmfb._page import links_below
 from fnabi.vmfb._walk import walk
 from support.growth import Work, add
-from support.growth.modules import MODULES
+from support.growth.modules import MODULES, attributes, exporting, named
 from support.growth.texts import CCONV, DECLARATION, IREE_ABI, RAW, SIP, fill, span
 
 FOLDER = TemporaryDirectory(prefix="fnabi-growth-")
@@ -232,6 +233,31 @@ family(
         types.Signature(signature.inputs[::-1], signature.results),
     ),
 )
+
+
+def described(texts: Sequence[bytes]) -> bytes:
+    abi = b'{"a":[' + b",".join(texts) + b'],"r":[]}'
+    convention = b"0" + b"r" * len(texts) + b"_v"
+    return exporting(1, 1, named, lambda i: attributes([(b"iree.abi", abi)]), convention)
+
+
+NESTED = b'["slist",' * 120, b"]" * 120
+WIDE = b'["ndarray","f32",32' + b",1" * 32 + b"]"
+for name, make in {
+    "equal names": lambda size: described([b'["named","k","i32"]'] * (size // 20)),
+    "a high rank": lambda size: described(
+        [b'["ndarray","f32",%d%s]' % (size // 2, b",1" * (size // 2))]
+    ),
+    "nested arrays": lambda size: described(
+        [NESTED[0] + b",".join([WIDE] * (size // 80)) + NESTED[1]]
+    ),
+}.items():
+    family(
+        f"stub: {name}",
+        "stub.FORMATS",
+        make,
+        lambda data: stub.FORMATS["json-schema"](vmfb.from_buffer(data), "m.vmfb"),
+    )
 
 
 def on_a_terminal(text: str) -> None:
