@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import fnabi
-from fnabi import CallError, NotFoundError, arrow, vmfb
+from fnabi import ArgumentTypeError, CallError, NotFoundError, arrow, vmfb
 from fnabi._base import capsule as arrow_capsule
 from fnabi._base import lane
 from fnabi.many.columns import RowError
@@ -742,6 +742,16 @@ def test_names_of_the_columns_of_declarations() -> None:
     ]
     (row,) = arrow.decode(table, "f", "declaration", into="d")["d"].to_pylist()
     assert row["ambiguity"] == "none"
+
+
+@pytest.mark.parametrize("name", [0, ("a", "b"), None])
+def test_names_that_are_no_text(name: Any) -> None:
+    """Frames of pandas have any; none crosses as Arrow data."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({name: ["I1!R1!"]})
+    with pytest.raises(ArgumentTypeError, match=r"^arrow\.decode: column: expected str, got "):
+        arrow.decode(frame, name)
 
 
 def test_bad_calls_of_decode() -> None:

@@ -123,6 +123,8 @@ def decode(
     """
     abi = check_abi("arrow.decode", abi)
     core.check_positive("arrow.decode", "threads", threads)
+    if not isinstance(column, str):
+        raise ArgumentTypeError(f"arrow.decode: column: expected str, got {type_name(column)}")
     names = _new_names(abi, prefix, into)
     where = "arrow.decode: batch"
     frame = _frame_of(batch)
@@ -256,9 +258,7 @@ def _check_name(where: str, name: str) -> None:
     raise ArgumentValueError(f"{where}: expected a name that is UTF-8 without NUL, got {name!r}")
 
 
-def _column(schema: Any, name: object, where: str) -> int:
-    if not isinstance(name, str):
-        raise ArgumentTypeError(f"{where}: expected str, got {type(name).__name__}")
+def _column(schema: Any, name: str, where: str) -> int:
     _check_name(where, name)
     index: int = lib.fnabi_arrow_column(schema, name.encode())
     if index == lib.FNABI_ARROW_NO_TABLE:
