@@ -428,6 +428,18 @@ def test_bad_calls_of_encode_columns() -> None:
         fnabi.encode_columns([])
 
 
+@pytest.mark.parametrize("of", ["cconv", "iree_abi", "sip"])
+@pytest.mark.parametrize("plain", [True, False])
+def test_columns_of_another_abi(of: Any, plain: bool) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = arrow.decode(pa.table({"s": ["I4!O1!R1!"]}), "s", plain=plain)
+    text = f"inputs and results are not columns of {of}, but of another ABI or of other types"
+    with pytest.raises(CallError, match=rf"^arrow\.encode: batch: {text}$"):
+        arrow.encode(table, "text", of)
+    with pytest.raises(CallError, match=rf"^encode_columns: columns: {text}$"):
+        fnabi.encode_columns(table, abi=of)
+
+
 # ------------------------------------------------------------------------ tables in, tables out
 
 
