@@ -428,6 +428,14 @@ def test_bad_calls_of_encode_columns() -> None:
         fnabi.encode_columns([])
 
 
+def test_other_keys_of_iree_abi_are_not_encoded() -> None:
+    """As the docstring and the guide say."""
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"s": ['{"a":["i32"],"r":[],"v":1,"d":{"x":2}}']})
+    decoded = arrow.decode(table, "s", "iree_abi")
+    assert arrow.encode(decoded, "text", "iree_abi")["text"].to_pylist() == ['{"a":["i32"],"r":[]}']
+
+
 @pytest.mark.parametrize("of", ["cconv", "iree_abi", "sip"])
 @pytest.mark.parametrize("plain", [True, False])
 def test_columns_of_another_abi(of: Any, plain: bool) -> None:

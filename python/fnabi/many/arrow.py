@@ -169,7 +169,8 @@ def encode(
             ``status`` unless all rows are well-formed, as `decode` adds them.
         column: The name of the new column: large strings, for SIP large binaries. Null where the
             row has a status other than "ok", and where it cannot be encoded.
-        abi: The ABI of the texts; not "declaration".
+        abi: The ABI of the texts; not "declaration". The texts of ``iree.abi`` have no other keys
+            than ``"a"`` and ``"r"``: Arrow data does not hold them.
         error: The name of a column with the code of what cannot be encoded, else null.
 
     Returns:
