@@ -845,6 +845,9 @@ def test_a_table_on_a_stream_that_is_no_terminal(monkeypatch: pytest.MonkeyPatch
     assert width_of(Stream()) is None  # it has no number
     monkeypatch.setenv("COLUMNS", "72")
     assert width_of(Stream()) == 72
+    for wanted in ("0", "-1", "wide", "9" * 5000):  # as if it were not set
+        monkeypatch.setenv("COLUMNS", wanted)
+        assert width_of(Stream()) is None
 
 
 def test_what_a_lenient_opening_accepts(tmp_path: Path) -> None:

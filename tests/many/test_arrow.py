@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import fnabi
-from fnabi import CallError, NotFoundError, arrow, vmfb
+from fnabi import ArgumentTypeError, CallError, NotFoundError, arrow, vmfb
 from fnabi._base import capsule as arrow_capsule
 from fnabi._base import lane
 from fnabi.many.columns import RowError
@@ -428,6 +428,26 @@ def test_bad_calls_of_encode_columns() -> None:
         fnabi.encode_columns([])
 
 
+def test_other_keys_of_iree_abi_are_not_encoded() -> None:
+    """As the docstring and the guide say."""
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"s": ['{"a":["i32"],"r":[],"v":1,"d":{"x":2}}']})
+    decoded = arrow.decode(table, "s", "iree_abi")
+    assert arrow.encode(decoded, "text", "iree_abi")["text"].to_pylist() == ['{"a":["i32"],"r":[]}']
+
+
+@pytest.mark.parametrize("of", ["cconv", "iree_abi", "sip"])
+@pytest.mark.parametrize("plain", [True, False])
+def test_columns_of_another_abi(of: Any, plain: bool) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = arrow.decode(pa.table({"s": ["I4!O1!R1!"]}), "s", plain=plain)
+    text = f"inputs and results are not columns of {of}, but of another ABI or of other types"
+    with pytest.raises(CallError, match=rf"^arrow\.encode: batch: {text}$"):
+        arrow.encode(table, "text", of)
+    with pytest.raises(CallError, match=rf"^encode_columns: columns: {text}$"):
+        fnabi.encode_columns(table, abi=of)
+
+
 # ------------------------------------------------------------------------ tables in, tables out
 
 
@@ -742,6 +762,16 @@ def test_names_of_the_columns_of_declarations() -> None:
     ]
     (row,) = arrow.decode(table, "f", "declaration", into="d")["d"].to_pylist()
     assert row["ambiguity"] == "none"
+
+
+@pytest.mark.parametrize("name", [0, ("a", "b"), None])
+def test_names_that_are_no_text(name: Any) -> None:
+    """Frames of pandas have any; none crosses as Arrow data."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({name: ["I1!R1!"]})
+    with pytest.raises(ArgumentTypeError, match=r"^arrow\.decode: column: expected str, got "):
+        arrow.decode(frame, name)
 
 
 def test_bad_calls_of_decode() -> None:

@@ -211,7 +211,11 @@ MENDED = (
     "links of a page: '<'",
     "links of a page: '<a '",
     "runs_on: shared code",
+    "signatures on a terminal: dims",
+    "signatures on a terminal: one word",
+    "stub: a high rank",
     "stub: alike exports",
+    "stub: equal names",
 )
 """Families that once took quadratic time."""
 

@@ -142,19 +142,24 @@ class _Cutter:
             if opening >= end:
                 self.put_words(start, end, hang, after)
                 return
-            after_opening = columns(self._text[opening:end].partition(" ")[0])
+            after_opening = columns(self._word(opening, end))
             self.put_words(start, opening, hang, after_opening)
             if self._text[opening - 1 : opening] == " " and not self.fits(
                 self._end, opening, after_opening
             ):
                 self.new_line(opening, hang)
             start = self.groups[opening].end
-            rest = self._text[start:end].partition(" ")[0]
-            more = len(rest) + (after if start + len(rest) == end else 0)
+            rest = len(self._word(start, end))
+            more = rest + (after if start + rest == end else 0)
             if self.fits(opening, start, more):
                 self._end = start
             else:
                 self._put_group(opening, hang, more)
+
+    def _word(self, start: int, end: int) -> str:
+        """Return what is before the next space."""
+        space = self._text.find(" ", start, end)
+        return self._text[start : end if space < 0 else space]
 
     def _put_group(self, opening: int, hang: int, after: int) -> None:
         group = self.groups[opening]

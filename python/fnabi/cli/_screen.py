@@ -105,8 +105,11 @@ class Screen:
             print("\n".join(_cut(text, lines)))
             return
         spans = [*_spans(parts, len(text))]
+        first = 0  # span that a line has: what is before it is shown
         for line in lines:
-            print(" " * line.indent + self._painted(text, spans, line))
+            while first < len(spans) and spans[first][1] <= line.start:
+                first += 1
+            print(" " * line.indent + self._painted(text, spans, first, line))
 
     def _lines(self, text: str, parts: tuple[Part, ...], hang: int | None) -> list[Line]:
         width = self.width or 0
@@ -120,10 +123,13 @@ class Screen:
             start = end
         return wrap(text, width, hang)
 
-    def _painted(self, text: str, spans: list[tuple[int, int, str]], line: Line) -> str:
+    def _painted(self, text: str, spans: list[tuple[int, int, str]], first: int, line: Line) -> str:
         assert self._paint is not None
         shown = []
-        for start, end, meaning in spans:
+        for at in range(first, len(spans)):
+            start, end, meaning = spans[at]
+            if start >= line.end:
+                break
             piece = text[max(start, line.start) : min(end, line.end)]
             shown.append(self._paint(piece, meaning) if piece.strip() and meaning else piece)
         return "".join(shown)
@@ -208,12 +214,13 @@ def _spans(parts: tuple[Part, ...], size: int) -> Iterator[tuple[int, int, str]]
 
 
 _TOKEN = (
-    r"(?P<name>[^\s()\[\]{}<>,:]+)(?=: )"
-    r"|(?<![\w.$%@])(?P<dtype>(?:[iu]|u?int|float|bfloat|f|bf|complex)\d+(?:_e\d+m\d+\w*?)?(?:x\d+)?"
-    r"|bool|index|handle)(?![\w.])"
-    r"|(?<=\[)(?P<dim>[?*+\w]+)(?=\])"
+    r"(?<![^\s()\[\]{}<>,:])(?P<name>[^\s()\[\]{}<>,:]++)(?=: )"
+    r"|(?<![\w.$%@])(?P<dtype>(?:[iu]|u?int|float|bfloat|f|bf|complex)\d++(?:_e\d++m\d++\w*+)?+"
+    r"(?:x\d++)?+|bool|index|handle)(?![\w.])"
+    r"|(?<=\[)(?P<dim>[?*+\w]++)(?=\])"
     r"|(?<![\w\[<])(?P<unknown>\?)(?![\w\]>])"
 )
+"""What is coloured. Nothing looks back, or begins inside of a word, for hostile names are long."""
 
 
 def _meanings(text: str) -> Iterator[tuple[int, int, str]]:

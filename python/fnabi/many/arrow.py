@@ -123,6 +123,8 @@ def decode(
     """
     abi = check_abi("arrow.decode", abi)
     core.check_positive("arrow.decode", "threads", threads)
+    if not isinstance(column, str):
+        raise ArgumentTypeError(f"arrow.decode: column: expected str, got {type_name(column)}")
     names = _new_names(abi, prefix, into)
     where = "arrow.decode: batch"
     frame = _frame_of(batch)
@@ -167,7 +169,8 @@ def encode(
             ``status`` unless all rows are well-formed, as `decode` adds them.
         column: The name of the new column: large strings, for SIP large binaries. Null where the
             row has a status other than "ok", and where it cannot be encoded.
-        abi: The ABI of the texts; not "declaration".
+        abi: The ABI of the texts; not "declaration". The texts of ``iree.abi`` have no other keys
+            than ``"a"`` and ``"r"``: Arrow data does not hold them.
         error: The name of a column with the code of what cannot be encoded, else null.
 
     Returns:
@@ -256,9 +259,7 @@ def _check_name(where: str, name: str) -> None:
     raise ArgumentValueError(f"{where}: expected a name that is UTF-8 without NUL, got {name!r}")
 
 
-def _column(schema: Any, name: object, where: str) -> int:
-    if not isinstance(name, str):
-        raise ArgumentTypeError(f"{where}: expected str, got {type(name).__name__}")
+def _column(schema: Any, name: str, where: str) -> int:
     _check_name(where, name)
     index: int = lib.fnabi_arrow_column(schema, name.encode())
     if index == lib.FNABI_ARROW_NO_TABLE:

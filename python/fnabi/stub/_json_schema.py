@@ -1,9 +1,9 @@
 """Generate JSON Schema of the inputs and results of a module's functions.
 
 The schema of a function ``f`` is ``$defs/f``: an object with ``inputs`` and ``results``, which are
-objects with a property for each value. An array is nested lists, one level for each dim. Numbers
-are those of their dtype; JSON has no infinity and no NaN, which are strings. A complex number is a
-pair.
+objects with a property for each value. An array is nested lists, one level for each dim; of more
+than 32 dims, the schema has the outermost alone. Numbers are those of their dtype; JSON has no
+infinity and no NaN, which are strings. A complex number is a pair.
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ from fnabi.stub._interface import Entry, Interface, Value
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _PREFIX = "#/$defs/"
+_DIMS = 32
+"""The most dims that are nested, for readers of JSON use recursion."""
+
+_LEVELS = 64
+"""The most levels that are indented: in deeper ones, the spaces would outweigh the rest."""
+
 _FLOAT_TEXTS = ["NaN", "Infinity", "-Infinity"]
 
 
@@ -45,11 +51,22 @@ def json_schema(interface: Interface) -> Stub:
         "$comment": " ".join(about + interface.left_out(notices)),
         "$defs": functions | definitions.found,
     }
-    return Stub(json.dumps(schema, indent=2) + "\n", tuple(notices))
+    indent = 2 if _levels(schema) <= _LEVELS else None
+    return Stub(json.dumps(schema, indent=indent) + "\n", tuple(notices))
 
 
-_DIMS = 64
-"""The most dims of an array, as in NumPy: each nests the schema, and indents it."""
+def _levels(schema: object) -> int:
+    levels = 0
+    inside: list[Any] = [schema]
+    while inside:
+        levels += 1
+        inside = [
+            part
+            for each in inside
+            for part in (each.values() if isinstance(each, dict) else each)
+            if isinstance(part, dict | list)
+        ]
+    return levels
 
 
 class _Definitions:
@@ -63,27 +80,26 @@ class _Definitions:
     def __init__(self, taken: Iterable[str]) -> None:
         self._names = Names(taken)
         self._dtypes: dict[tuple[str, bool], dict[str, Any]] = {}
-        self._unknown: list[types.Type] = []
+        self._loose: list[str] = []
         self.found: dict[str, Any] = {}
 
     def values(self, entry: Entry, values: tuple[Value, ...], notices: list[str]) -> dict[str, Any]:
         """Return the schema of the object with all arguments or all results."""
         properties: dict[str, Any] = {}
+        others = Names()
         for index, value in enumerate(values):
             name = value.name
-            if name in properties:
-                name = Names(properties).add(value.identifier)
+            while name in properties:
+                name = others.add(value.identifier)
+            if name != value.name:
                 notices.append(
                     f"{literal(entry.export.name)} has two values named {literal(value.name)};"
                     f" the second is {literal(name)}"
                 )
             properties[name] = self.type(value.type) | {"x-fnabi-index": index}
-            for type in self._unknown:
-                notices.append(
-                    f"{literal(entry.export.name)}: {literal(value.name)}: JSON has no {type};"
-                    " the schema allows any value"
-                )
-            self._unknown.clear()
+            place = f"{literal(entry.export.name)}: {literal(value.name)}: "
+            notices += [place + each for each in self._loose]
+            self._loose.clear()
         return _object(properties)
 
     def type(self, type: types.Type) -> dict[str, Any]:
@@ -91,7 +107,7 @@ class _Definitions:
         match type:
             case types.Scalar(dtype):
                 return self._element(dtype)
-            case types.Buffer(dtype, shape) if len(shape or ()) <= _DIMS:
+            case types.Buffer(dtype, shape):
                 found = self._array(dtype, shape)
                 return found | {"description": str(type), "x-fnabi-dtype": str(dtype)}
             case types.List(items) | types.Tuple(items):
@@ -105,16 +121,16 @@ class _Definitions:
                 return _object({key: self.type(item) for key, item in pairs})
             case types.HomogeneousList(element):
                 return {"type": "array", "items": self.type(element)}
-            case types.RefArray(element, shape) if shape is not None and len(shape) <= _DIMS:
-                return _nested(self.type(element), shape) | {"description": str(type)}
+            case types.RefArray(element, shape) if shape is not None:
+                return self._nested(self.type(element), shape) | {"description": str(type)}
             case types.Null():
                 return {"type": "null"}
-        self._unknown.append(type)
+        self._loose.append(f"JSON has no {type}; the schema allows any value")
         return {"description": f"{type}: any value"}
 
     def _array(self, dtype: types.DType, shape: tuple[int | None, ...] | None) -> dict[str, Any]:
         if shape is not None:
-            return _nested(self._element(dtype), shape)
+            return self._nested(self._element(dtype), shape)
         key = str(dtype), True
         if key not in self._dtypes:
             name = self._names.add(f"array_of_{dtype}")
@@ -122,6 +138,17 @@ class _Definitions:
             element = self._element(dtype)
             self.found[name] = {"anyOf": [element, {"type": "array", "items": reference}]}
         return self._dtypes[key]
+
+    def _nested(self, element: dict[str, Any], shape: tuple[int | None, ...]) -> dict[str, Any]:
+        found = element
+        if len(shape) > _DIMS:
+            found, shape = {}, shape[:1]
+            self._loose.append(f"more than {_DIMS} dims; the schema has the first alone")
+        for dim in reversed(shape):
+            found = {"type": "array", "items": found}
+            if dim is not None:
+                found |= {"minItems": dim, "maxItems": dim}
+        return found
 
     def _element(self, dtype: types.DType) -> dict[str, Any]:
         key = str(dtype), False
@@ -149,15 +176,6 @@ def _number(dtype: types.DType) -> dict[str, Any]:
     low = 0 if dtype.kind in ("unsigned", "handle") else -(1 << bits - 1)
     high = (1 << bits - 1) - 1 if dtype.kind in ("signed", "index") else (1 << bits) - 1
     return {"type": "integer", "minimum": low, "maximum": high}
-
-
-def _nested(element: dict[str, Any], shape: tuple[int | None, ...]) -> dict[str, Any]:
-    found = element
-    for dim in reversed(shape):
-        found = {"type": "array", "items": found}
-        if dim is not None:
-            found |= {"minItems": dim, "maxItems": dim}
-    return found
 
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:

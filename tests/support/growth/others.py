@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout, suppress
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,17 +26,19 @@ from fnabi import (
     library,
     raw,
     sip,
+    stub,
     types,
     vmfb,
 )
 from fnabi._base import secrets, url
+from fnabi.cli._screen import Screen, signature
 from fnabi.many._find import find
 from fnabi.many._search import search_for
 from fnabi.vmfb import parameters
 from fnabi.vmfb._page import links_below
 from fnabi.vmfb._walk import walk
 from support.growth import Work, add
-from support.growth.modules import MODULES
+from support.growth.modules import MODULES, attributes, exporting, named
 from support.growth.texts import CCONV, DECLARATION, IREE_ABI, RAW, SIP, fill, span
 
 FOLDER = TemporaryDirectory(prefix="fnabi-growth-")
@@ -231,6 +234,54 @@ family(
     ),
 )
 
+
+def described(texts: Sequence[bytes]) -> bytes:
+    abi = b'{"a":[' + b",".join(texts) + b'],"r":[]}'
+    convention = b"0" + b"r" * len(texts) + b"_v"
+    return exporting(1, 1, named, lambda i: attributes([(b"iree.abi", abi)]), convention)
+
+
+NESTED = b'["slist",' * 120, b"]" * 120
+WIDE = b'["ndarray","f32",32' + b",1" * 32 + b"]"
+for name, make in {
+    "equal names": lambda size: described([b'["named","k","i32"]'] * (size // 20)),
+    "a high rank": lambda size: described(
+        [b'["ndarray","f32",%d%s]' % (size // 2, b",1" * (size // 2))]
+    ),
+    "nested arrays": lambda size: described(
+        [NESTED[0] + b",".join([WIDE] * (size // 80)) + NESTED[1]]
+    ),
+}.items():
+    family(
+        f"stub: {name}",
+        "stub.FORMATS",
+        make,
+        lambda data: stub.FORMATS["json-schema"](vmfb.from_buffer(data), "m.vmfb"),
+    )
+
+
+def on_a_terminal(text: str) -> None:
+    screen = Screen()
+    screen.width, screen._paint = 80, lambda shown, meaning: shown
+    with redirect_stdout(StringIO()):
+        screen.write("  ", ("f", "name"), "  ", signature(text))
+
+
+for name, unit in (
+    ("buffers", "float32[?x4], "),
+    ("names", "x: float32[4], "),
+    ("dims", "4x"),
+    ("one word", "y"),
+    ("words", "y "),
+    ("a dtype", "f8_e1m1"),
+    ("groups", "(a, b) -> "),
+):
+    family(
+        f"signatures on a terminal: {name}",
+        "inspect find",
+        lambda size, unit=unit: signature_of(size, unit),
+        on_a_terminal,
+    )
 
 HOSTILE = (
     "(" + "*, f32[A,*], " * 40 + "*) -> ()",

@@ -117,12 +117,20 @@ def encode_array(
         if size < 0:
             check_memory(error.code == lib.FNABI_MEMORY)
             if error.code == lib.FNABI_UNSUPPORTED and not ffi.string(error.path):
+                if abi != "declaration" and _has_sides(schema):
+                    other = "but of another ABI or of other types"
+                    text = f"inputs and results are not columns of {abi}, {other}"
+                    raise ArgumentValueError(f"{where}: {text}")
                 expected = ffi.string(error.expected).decode()
                 raise ArgumentValueError(f"{where}: cannot be encoded, expected {expected}")
             raise core.call_error(error, f"{where}: row {row + error.offset}")
         if size <= capacity:
             return ffi.buffer(out, size)
         capacity = size
+
+
+def _has_sides(schema: Any) -> bool:
+    return all(lib.fnabi_arrow_column(schema, name) >= 0 for name in (b"inputs", b"results"))
 
 
 def _encode_rows(part: Part, first: int, count: int, row: int, offsets: Any) -> Any:
