@@ -93,7 +93,7 @@ def debug(module: Module) -> None:
         return
     for each in module.functions:
         for offset in range(0, min(each.bytecode_length, 1000), 8):
-            module.debug.locate("f0", offset)
+            str(module.debug.locate("f0", offset))
 
 
 def changed(data: bytes) -> bytes:
