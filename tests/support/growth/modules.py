@@ -637,6 +637,30 @@ def spans(size: int) -> bytes:
     return running([bytes(code.data)], [b"0rr_v"], imports=imports)
 
 
+def dispatches(size: int) -> bytes:
+    """Dispatches of one entry point with a long name that is no Latin."""
+    code = Code()
+    code.block()
+    code.op(0x11, struct.pack("<IH", 0, REF | 2))
+    code.call(0x80000000, [REF | 1, REF | 2], [2])
+    sizes = [0xFFFF] * 7 + [0, 0]
+    for _ in range(max(1, size // 50)):
+        code.variadic(0x80000001, sizes, [REF, REF | 1, 2, 0, 0, 0, 2])
+    code.leave()
+    imports = Vector(
+        [
+            Table({0: text(name), 1: Table({0: text(convention)})})
+            for name, convention in (
+                ("hal.executable.lookup.function", "0rr_I"),
+                ("hal.command_buffer.dispatch", "0rrIiiiICiDCiirIID_v"),
+            )
+        ]
+    )
+    name = b"x" * min(size // 8, 4090) + "\U0001f600".encode()
+    segments = Vector([Table({2: Numbers(name)})])
+    return running([bytes(code.data)], [b"0rr_v"], imports=imports, rodata=segments)
+
+
 def fills(size: int) -> bytes:
     """Fills of neighbouring ranges, and barriers."""
     code = Code()
@@ -849,9 +873,9 @@ MODULES: dict[str, Make] = {
         types, module_attributes, rodata, shared_rodata, shared_splat, shared_table, rwdata,
         outside_rodata, callers, names, fused, wide_fused, long_fused, long_file, same_maps,
         circles, straight, many_terms, forward, loops, wide_loops, backward, ladder,
-        table_branch, calls, call_twice, call_all, asserts, lists, copies, spans, fills,
-        allocations, executables, capabilities, inner_modules, features, required_features,
-        alternatives, parameters, long_import, traces, fails, shared_code, unsound,
-        small_functions,
+        table_branch, calls, call_twice, call_all, asserts, lists, copies, spans, dispatches,
+        fills, allocations, executables, capabilities, inner_modules, features,
+        required_features, alternatives, parameters, long_import, traces, fails, shared_code,
+        unsound, small_functions,
     )
 }  # fmt: skip
