@@ -27,7 +27,7 @@ from fnabi.vmfb.program import (
 )
 from support.flatbuffer import String, Table
 from support.flatbuffer import module as module_of
-from support.growth.modules import dispatches, spans
+from support.growth.modules import dispatches, required_features, spans
 from support.paths import DATA, ROOT
 
 CHAIN = DATA / "program" / "chain.vmfb"
@@ -258,3 +258,8 @@ def test_long_names_are_shared_and_cut() -> None:
     call = FunctionCall(0, "x" * 501, None)
     assert str(call) == f"call {'x' * 500}...()"
     assert str(Transfer(0, "x" * 500, None)) == f"{'x' * 500} ? bytes"
+
+
+def test_a_function_that_does_nothing_but_fail() -> None:
+    with vmfb.from_buffer(required_features(1000)) as module:
+        assert str(program.of(module, "f0")) == "@f0"

@@ -262,7 +262,7 @@ def _chain(blocks: Sequence[Block]) -> bool | None:
     """Return True if the blocks run one after the other but for failures, None if not."""
     failing = {block.offset for block in blocks if block.end == "fail" and not block.steps}
     left = [block for block in blocks if block.offset not in failing]
-    for block, following in zip(left, [*left[1:], None], strict=True):
+    for block, following in zip(left, [*left[1:], None], strict=False):  # there may be none
         after = {each for each in block.next if each not in failing}
         if after - ({following.offset} if following is not None else set()):
             return None
