@@ -204,9 +204,11 @@ def too_slow(names: Iterable[str], sizes: tuple[int, int], shortest: float) -> l
 MENDED = (
     "compat.compare: required features",
     "compat.compare: storages",
+    "debug: same maps",
     "exports: a long missing name",
     "hidden URLs: letters",
     "hidden URLs: words",
+    "html.render: same maps",
     "html.render_diff: plain exports",
     "links of a page: '<'",
     "links of a page: '<a '",

@@ -155,10 +155,32 @@ def test_rows_that_multiply_end() -> None:
     rows = [Fused(None, (row + 1,) * 1000) for row in range(40)]
     assert len(str(database(*rows, A).resolve(0))) < 20_000
     doubling = [CallSite(row + 1, row + 1) for row in range(60)]
-    assert "unknown" in str(database(*doubling, A).resolve(0))
+    assert "UnknownLocation" in repr(database(*doubling, A).resolve(0))
     chain = [Name("n", row + 1) for row in range(5000)]
     assert str(database(*chain, A).resolve(0)).count("n(") == 64
     assert str(database(*chain, A).resolve(4950)).endswith("n(a.mlir:3:14" + ")" * 50)
+
+
+def test_texts_are_cut() -> None:
+    """The structure has all of a place; its text shows when it has not."""
+    named = database(Name("n" * 501, 1), A).resolve(0)
+    assert str(named) == "n" * 500 + "...(a.mlir:3:14)"
+    assert str(FileLineCol("f" * 501, 3, 14)) == "f" * 500 + "...:3:14"
+    fused = database(Fused("m" * 501, (1,) * 400), Name("n" * 501, 2), A).resolve(0)
+    assert len(fused.parts) == 400
+    assert str(fused) == f"fused<{'m' * 500}...>[{str(named)[:489]}..."
+    assert len(str(fused)) == 1003
+    short = database(Fused(None, (1,) * 50), A).resolve(0)
+    assert str(short) == f"fused[{', '.join(['a.mlir:3:14'] * 50)}]"
+
+
+def test_many_maps_of_one_name() -> None:
+    rows = [FileLineCol("a.mlir", row + 1, 1) for row in range(20)]
+    maps = tuple(SourceMap("f", (Operation(0, row),)) for row in range(20))
+    found = Database(tuple(rows), maps).locate("f", 0)
+    assert found is not None
+    assert isinstance(found.location, Fused)
+    assert found.location.locations == tuple(range(16))
 
 
 @given(st.data())

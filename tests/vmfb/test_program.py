@@ -23,11 +23,12 @@ from fnabi.vmfb.program import (
     Fill,
     FunctionCall,
     Release,
+    Transfer,
     Wait,
 )
 from support.flatbuffer import String, Table
 from support.flatbuffer import module as module_of
-from support.growth.modules import Code, running, spans
+from support.growth.modules import Code, dispatches, running, spans
 from support.paths import DATA, ROOT
 
 CHAIN = DATA / "program" / "chain.vmfb"
@@ -254,3 +255,17 @@ def test_spans_have_rows_of_their_operands_alone() -> None:
     executions = [each for each in found.steps if isinstance(each, Execution)]
     assert len(executions) == 22
     assert {each.bindings for each in executions} == {()}
+
+
+def test_long_names_are_shared_and_cut() -> None:
+    with vmfb.from_buffer(dispatches(40_000)) as module:
+        (found,) = program.read(module)
+    assert found is not None
+    first, *others = (each for each in found.steps if isinstance(each, Dispatch))
+    assert first.entry_point == "x" * 4090 + "\U0001f600"
+    assert len(others) == 799
+    assert all(each.entry_point is first.entry_point for each in others)
+    assert str(first) == f"dispatch {'x' * 500}... [?, ?, ?]: "
+    call = FunctionCall(0, "x" * 501, None)
+    assert str(call) == f"call {'x' * 500}...()"
+    assert str(Transfer(0, "x" * 500, None)) == f"{'x' * 500} ? bytes"

@@ -467,3 +467,13 @@ def test_a_url_within_many_others_is_not_shown() -> None:
         "1.https://h",
         "2https://h",
     ]
+
+
+def test_many_secrets_and_a_long_text() -> None:
+    """Each secret is sought in the whole text, up to a limit."""
+    few, many = (
+        "https://h/?" + "&".join(f"token=secret{i:05}" for i in range(n)) for n in (9, 900)
+    )
+    text = "x" * 20_000 + " secret00008"
+    assert without_secrets(text, few, None) == "x" * 20_000 + " ***"
+    assert without_secrets(text, many, None) == "***"

@@ -204,8 +204,15 @@ def _hide_pair(found: re.Match[str]) -> str:
     return f"{before}{name}{equals}{_HIDDEN}" if _gives_access(name) else found[0]
 
 
+_SOUGHT = 1 << 24
+"""The most characters in which secrets are looked for, each of them in the whole text."""
+
+
 def without_secrets(text: str, url: str, options: Mapping[str, Any] | None) -> str:
     """Return a text of a file system without the secrets that this was given.
+
+    None of it is left where that would take too long: where the number of secrets times the
+    length of the text is more than 2^24.
 
     Args:
         text: The text.
@@ -222,6 +229,8 @@ def without_secrets(text: str, url: str, options: Mapping[str, Any] | None) -> s
         text = text.replace(url, plain)
     forms = {form(each) for each in secrets for form in (str, _unquoted, quote, _quoted)}
     forms |= {form for each in secrets if ":" in each for form in _basic(_unquoted(each))}
+    if len(forms) * len(text) > _SOUGHT:
+        return _HIDDEN
     for secret in sorted(filter(None, forms), key=len, reverse=True):
         if secret not in text:
             continue

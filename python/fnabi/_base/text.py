@@ -16,8 +16,22 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     known = list(known)
     close = [each for each in known if word and each.endswith(f".{word}")][:2]
     if not close and len(known) <= _MOST:
-        close = get_close_matches(word, known, n=2, cutoff=0.7)
+        close = get_close_matches(word, _likely(word, known), n=2, cutoff=_LIKE)
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _likely(word: str, known: Iterable[str]) -> list[str]:
+    """Return the words that have most characters of a word in any order, which is quick to tell."""
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher()
+    matcher.set_seq2(word)
+    found = []
+    for each in known:
+        matcher.set_seq1(each)
+        if matcher.real_quick_ratio() >= _LIKE and (most := matcher.quick_ratio()) >= _LIKE:
+            found.append((most, each))
+    return [each for _, each in sorted(found, reverse=True)[:_COMPARED]]
 
 
 def known_names(word: str, known: Iterable[str]) -> str:
@@ -36,6 +50,12 @@ _LONGEST = 100
 
 _MOST = 1000
 """The most words that a word is compared with: a program may try many names of large registries."""
+
+_COMPARED = 16
+"""The most words whose order of characters is compared: a millisecond each for long ones."""
+
+_LIKE = 0.7
+"""The part of two words that is the same in words that are alike."""
 
 _SHOWN = 6
 """The most names that an error lists."""

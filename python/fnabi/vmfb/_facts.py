@@ -94,10 +94,5 @@ def place_of(module: vmfb.Module, function: str) -> debug.SourceLocation | None:
     database = module.debug
     if database is None:
         return None
-    maps = database.source_maps.get(function, ())
-    operations = [operation for each in maps for operation in each.locations]
-    for each in sorted(operations, key=lambda each: each.bytecode_offset):
-        place = database.resolve(each.location)
-        if not isinstance(place.location, debug.UnknownLocation):
-            return place
-    return None
+    row = database._first_rows.get(function)
+    return None if row is None else database.resolve(row)

@@ -32,6 +32,7 @@ from fnabi.vmfb._steps import (
     Release,
     Step,
     Transfer,
+    name_text,
 )
 
 _PASSES = 3
@@ -132,7 +133,7 @@ def lines(node: Node) -> list[str]:
     if isinstance(node, FunctionCall):
         return [text]
     if isinstance(node, Dispatch):
-        name = f"dispatch {node.entry_point or '?'}"
+        name = f"dispatch {name_text(node.entry_point or '?')}"
         return [name, *text.removeprefix(name + " ").split(": ", 1)]
     return text.split(": ", 1)
 

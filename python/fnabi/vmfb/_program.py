@@ -82,6 +82,8 @@ class ModuleReader:
         self.module = module
         self.functions = module._decode(lib.fnabi_bytecode_program, _functions)
         self.imports = [(each.full_name, each.calling_convention) for each in module.imports]
+        self._shown: dict[int, str] = {}
+        self._texts: dict[int, str | None] = {}
 
     @cached_property
     def names(self) -> Mapping[int, str]:
@@ -130,8 +132,10 @@ class ModuleReader:
         }
 
     def shown(self, ordinal: int) -> str:
-        name = self.names.get(ordinal)
-        return f"function[{ordinal}]" if name is None else f"@{name}"
+        if ordinal not in self._shown:
+            name = self.names.get(ordinal)
+            self._shown[ordinal] = f"function[{ordinal}]" if name is None else f"@{name}"
+        return self._shown[ordinal]
 
     def program(self, ordinal: int) -> Program | None:
         reader = self.function(ordinal)
@@ -148,7 +152,12 @@ class ModuleReader:
         return self.module.bytecode_types
 
     def text(self, ordinal: int) -> str | None:
-        """Return the text of a segment of read-only data, or None."""
+        """Return the text of a segment of read-only data, or None; any number of steps share it."""
+        if ordinal not in self._texts:
+            self._texts[ordinal] = self._text(ordinal)
+        return self._texts[ordinal]
+
+    def _text(self, ordinal: int) -> str | None:
         segments = self.module.rodata
         if not 0 <= ordinal < len(segments):
             return None

@@ -8,7 +8,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from fnabi._base.text import cut
 from fnabi.vmfb._size import ZERO, Size
+
+_NAME_MAX = 500
+"""The most characters of a name in a step's text: any number of steps may have the same name."""
 
 
 class BufferRange(msgspec.Struct, frozen=True):
@@ -58,7 +62,7 @@ class Dispatch(_Step, frozen=True):
 
     def __str__(self) -> str:
         groups = ", ".join(map(_text, self.workgroups))
-        return f"dispatch {self.entry_point or '?'} [{groups}]: {_list(self.bindings)}"
+        return f"dispatch {name_text(self.entry_point or '?')} [{groups}]: {_list(self.bindings)}"
 
 
 class Allocation(_Step, frozen=True):
@@ -106,7 +110,7 @@ class Transfer(_Step, frozen=True):
     bytes: Size | None
 
     def __str__(self) -> str:
-        return f"{self.name} {_text(self.bytes)} bytes"
+        return f"{name_text(self.name)} {_text(self.bytes)} bytes"
 
 
 class Barrier(_Step, frozen=True):
@@ -160,7 +164,7 @@ class FunctionCall(_Step, frozen=True):
 
     def __str__(self) -> str:
         result = "" if self.result is None else f"{self.result} = "
-        return f"{result}call {self.name}({_names(self.arguments)})"
+        return f"{result}call {name_text(self.name)}({_names(self.arguments)})"
 
 
 Step: TypeAlias = (
@@ -264,6 +268,10 @@ def _chain(blocks: Sequence[Block]) -> bool | None:
         if after - ({following.offset} if following is not None else set()):
             return None
     return True
+
+
+def name_text(name: str) -> str:
+    return cut(name, _NAME_MAX)
 
 
 def _text(size: Size | None) -> str:

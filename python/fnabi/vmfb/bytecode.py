@@ -19,6 +19,8 @@ registers ``%r0``, ``%r1``... hold references. Moving a reference empties its re
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fnabi._base import core
 from fnabi._base.arguments import check_attribute, check_type
 from fnabi._fnabi import lib
@@ -39,7 +41,7 @@ from fnabi.vmfb._instructions import (
     TypeName,
     findings,
 )
-from fnabi.vmfb.debug import Database, FileLineCol, SourceMap
+from fnabi.vmfb.debug import Database, FileLineCol
 
 __all__ = [
     "Branch",
@@ -129,10 +131,15 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
         return text.rstrip("\n")
     functions = text.rstrip("\n").split("\n\n")
     named = names(module)
+    rows: dict[str, dict[int, int]] = {}  # several functions may have one name
     for index, lines in enumerate(functions):
-        maps = database.source_maps.get(named.get(first + index, ""), ())
-        if len(maps) == 1:
-            functions[index] = _with_places(lines, maps[0], database)
+        name = named.get(first + index, "")
+        maps = database.source_maps.get(name, ())
+        if len(maps) != 1:
+            continue
+        if name not in rows:
+            rows[name] = {each.bytecode_offset: each.location for each in maps[0].locations}
+        functions[index] = _with_places(lines, rows[name], database)
     return "\n\n".join(functions)
 
 
@@ -237,9 +244,8 @@ def _find(module: Module, function: str | int, caller: str) -> int:
 _HOPS_MAX = 64
 
 
-def _with_places(lines: str, source: SourceMap, database: Database) -> str:
-    """Add source locations as comments, each before its first instruction."""
-    rows = {each.bytecode_offset: each.location for each in source.locations}
+def _with_places(lines: str, rows: Mapping[int, int], database: Database) -> str:
+    """Add the source locations of offsets as comments, each before its first instruction."""
     told, commented = "", []
     for line in lines.split("\n"):
         offset, _, instruction = line.strip().partition("  ")

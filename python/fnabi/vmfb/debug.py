@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
+from itertools import takewhile
 from typing import TypeAlias
 
 import msgspec
 
 from fnabi._base import core
+from fnabi._base.text import cut
 
 __all__ = [
     "CallSite",
@@ -42,6 +44,15 @@ def __dir__() -> list[str]:
 
 _PLACES_MAX = 1000
 _DEPTH_MAX = 64
+
+_MAPS_MAX = 16
+"""The most source maps of one name that are looked into for a place."""
+
+_NAME_MAX = 500
+"""The most characters of a name in a text: any number of rows may have the same name."""
+
+_TEXT_MAX = 1000
+"""The most characters of a text, whose parts may be the same row many times."""
 
 
 class _Location(
@@ -77,14 +88,17 @@ class CallSite(_Location, frozen=True, tag_field="kind", tag=1):
 
 
 class FileLineCol(_Location, frozen=True, tag_field="kind", tag=2):
-    """A place in a file; lines and columns count from 1, and are 0 if unknown."""
+    """A place in a file; lines and columns count from 1, and are 0 if unknown.
+
+    Its `str` has at most 500 characters of the name.
+    """
 
     filename: str
     line: int
     column: int
 
     def __str__(self) -> str:
-        return f"{self.filename}:{self.line}:{self.column}"
+        return f"{cut(self.filename, _NAME_MAX)}:{self.line}:{self.column}"
 
     def _text(self, parts: list[str]) -> str:
         return str(self)
@@ -100,7 +114,7 @@ class Fused(_Location, frozen=True, tag_field="kind", tag=3):
         return self.locations
 
     def _text(self, parts: list[str]) -> str:
-        about = "" if self.metadata is None else f"<{self.metadata}>"
+        about = "" if self.metadata is None else f"<{cut(self.metadata, _NAME_MAX)}>"
         return f"fused{about}[{', '.join(parts)}]"
 
 
@@ -114,7 +128,7 @@ class Name(_Location, frozen=True, tag_field="kind", tag=4):
         return (self.child_location,)
 
     def _text(self, parts: list[str]) -> str:
-        return f"{self.name}({', '.join(parts)})"
+        return f"{cut(self.name, _NAME_MAX)}({', '.join(parts)})"
 
 
 Location: TypeAlias = UnknownLocation | CallSite | FileLineCol | Fused | Name
@@ -147,7 +161,10 @@ class SourceMap(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class SourceLocation(msgspec.Struct, frozen=True):
-    """A location with the places that it refers to; its `str` is for people.
+    """A location with the places that it refers to.
+
+    Its `str` is for people: it has at most 500 characters of each name and 1,000 in all, and ends
+    in "..." where it is cut.
 
     Attributes:
         location: The row of the location table.
@@ -166,7 +183,13 @@ class SourceLocation(msgspec.Struct, frozen=True):
         return next((part.file for part in self.parts if part.file), None)
 
     def __str__(self) -> str:
-        return self.location._text([str(part) for part in self.parts])
+        return cut(self._start([_TEXT_MAX]), _TEXT_MAX)
+
+    def _start(self, room: list[int]) -> str:
+        """Return the text without the parts that are beyond the room for it."""
+        room[0] -= len(self.location._text([]))
+        parts = takewhile(lambda _: room[0] > 0, self.parts)
+        return self.location._text([part._start(room) for part in parts])
 
 
 class Database(msgspec.Struct, frozen=True, array_like=True, dict=True):
@@ -191,16 +214,33 @@ class Database(msgspec.Struct, frozen=True, array_like=True, dict=True):
         return {name: tuple(maps) for name, maps in found.items()}
 
     @cached_property
+    def _first_rows(self) -> dict[str, int]:
+        """The first row of each function that is a known place, if it has one."""
+        found: dict[str, int] = {}
+        for name, maps in self.source_maps.items():
+            operations = (each for source in maps for each in source.locations)
+            known = (each for each in operations if self._is_known(each.location))
+            first = min(known, key=_bytecode_offset, default=None)
+            if first is not None:
+                found[name] = first.location
+        return found
+
+    def _is_known(self, row: int) -> bool:
+        inside = 0 <= row < len(self.locations)
+        return inside and not isinstance(self.locations[row], UnknownLocation)
+
+    @cached_property
     def _sorted(self) -> dict[str, list[list[Operation]]]:
         return {
-            name: [sorted(each.locations, key=_bytecode_offset) for each in maps]
+            name: [sorted(each.locations, key=_bytecode_offset) for each in maps[:_MAPS_MAX]]
             for name, maps in self.source_maps.items()
         }
 
     def locate(self, function: str, bytecode_offset: int) -> SourceLocation | None:
         """Return the location in the sources for an offset in the code of a function.
 
-        If several source maps have the name and differ, it is a fused one of all of them.
+        If several source maps have the name and differ, it is a fused one of all of them, but of
+        the first 16 alone.
 
         Args:
             function: The name of the function in the module.

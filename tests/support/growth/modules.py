@@ -399,6 +399,43 @@ def wide_fused(size: int) -> bytes:
     return located(size, place, size // 16)
 
 
+def long_fused(size: int) -> bytes:
+    """A location of many parts that are all one with a long name."""
+    name = Table({0: text(b"x" * (size // 2)), 1: u32(99_999)})
+    parts = Table({0: text("m"), 1: Numbers(struct.pack("<999I", *[0] * 999), 4)})
+    return located(size, [(4, name), (3, parts)], size // 16)
+
+
+def long_file(size: int) -> bytes:
+    """Instructions that are from two places of a file with a long name, in turn."""
+    count = max(1, size // 40)
+    code = Code()
+    code.block()
+    for _ in range(count):
+        code.op(0x22, struct.pack("<HHH", 0, 0, 0))
+    code.leave()
+    name = text(b"a" * (size // 2))
+    rows = Vector([Table({0: name, 1: u32(1), 2: u32(column)}) for column in (2, 3)])
+    starts = b"".join(struct.pack("<ii", 1 + 7 * i, i % 2) for i in range(count))
+    maps = Vector([Table({0: text("f0"), 1: Numbers(starts, 8)})])
+    return running([bytes(code.data)], debug=Table({0: Numbers(b"\2\2"), 1: rows, 2: maps}))
+
+
+def same_maps(size: int) -> bytes:
+    """Functions with one name, and as many source maps of that name."""
+    count = max(1, size // 150)
+    code = Code()
+    code.block()
+    code.leave()
+    rows = Vector([Table({0: text("a.py"), 1: u32(1), 2: u32(2)})])
+    maps = Vector(
+        [Table({0: text("f0"), 1: Numbers(struct.pack("<ii", i, 0), 8)}) for i in range(count)]
+    )
+    exports = Vector([Table({0: text("f0"), 1: u32(i)}) for i in range(count)])
+    database = Table({0: Numbers(b"\2"), 1: rows, 2: maps})
+    return running([bytes(code.data)] * count, exports=exports, debug=database)
+
+
 def circles(size: int) -> bytes:
     """Locations that lead to each other."""
     count = size // 40
@@ -598,6 +635,30 @@ def spans(size: int) -> bytes:
     convention = Table({0: text("0rIrrrICrIID_v")})
     imports = Vector([Table({0: text("hal.device.queue.execute.indirect"), 1: convention})])
     return running([bytes(code.data)], [b"0rr_v"], imports=imports)
+
+
+def dispatches(size: int) -> bytes:
+    """Dispatches of one entry point with a long name that is no Latin."""
+    code = Code()
+    code.block()
+    code.op(0x11, struct.pack("<IH", 0, REF | 2))
+    code.call(0x80000000, [REF | 1, REF | 2], [2])
+    sizes = [0xFFFF] * 7 + [0, 0]
+    for _ in range(max(1, size // 50)):
+        code.variadic(0x80000001, sizes, [REF, REF | 1, 2, 0, 0, 0, 2])
+    code.leave()
+    imports = Vector(
+        [
+            Table({0: text(name), 1: Table({0: text(convention)})})
+            for name, convention in (
+                ("hal.executable.lookup.function", "0rr_I"),
+                ("hal.command_buffer.dispatch", "0rrIiiiICiDCiirIID_v"),
+            )
+        ]
+    )
+    name = b"x" * min(size // 8, 4090) + "\U0001f600".encode()
+    segments = Vector([Table({2: Numbers(name)})])
+    return running([bytes(code.data)], [b"0rr_v"], imports=imports, rodata=segments)
 
 
 def fills(size: int) -> bytes:
@@ -810,10 +871,11 @@ MODULES: dict[str, Make] = {
         shared_attributes, structures, long_name, many_arguments, many_results, faulty,
         wrong_ordinals, imports, same_imports, imports_of_one, dependencies, same_dependencies,
         types, module_attributes, rodata, shared_rodata, shared_splat, shared_table, rwdata,
-        outside_rodata, callers, names, fused, wide_fused, circles, straight, many_terms,
-        forward, loops, wide_loops, backward, ladder, table_branch, calls, call_twice, call_all,
-        asserts, lists, copies, spans, fills, allocations, executables, capabilities,
-        inner_modules, features, required_features, alternatives, parameters, long_import,
-        traces, fails, shared_code, unsound, small_functions,
+        outside_rodata, callers, names, fused, wide_fused, long_fused, long_file, same_maps,
+        circles, straight, many_terms, forward, loops, wide_loops, backward, ladder,
+        table_branch, calls, call_twice, call_all, asserts, lists, copies, spans, dispatches,
+        fills, allocations, executables, capabilities, inner_modules, features,
+        required_features, alternatives, parameters, long_import, traces, fails, shared_code,
+        unsound, small_functions,
     )
 }  # fmt: skip

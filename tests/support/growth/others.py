@@ -473,6 +473,13 @@ URLS: dict[str, Callable[[int], str]] = {
 for name, make in URLS.items():
     family(f"hidden URLs: {name}", "", make, lambda text: (url.public(text), secrets._hidden(text)))
 
+family(
+    "hidden URLs: secrets of a URL in a text",
+    "",
+    lambda size: "https://h/?" + "&".join(f"token=secret{i}" for i in range(size // 18)),
+    lambda text: secrets.without_secrets(f"cannot open {text.upper()}", text, None),
+)
+
 PAGES = (
     "<",
     "<a ",

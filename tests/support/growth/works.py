@@ -81,6 +81,11 @@ def needs(module: Module) -> None:
             _ = getattr(module, name)
 
 
+def programs(module: Module) -> None:
+    for each in program.read(module):
+        _ = str(each)
+
+
 def contents(module: Module) -> None:
     for each in module.rodata:
         _ = (each.name, each.kind)
@@ -93,7 +98,7 @@ def debug(module: Module) -> None:
         return
     for each in module.functions:
         for offset in range(0, min(each.bytecode_length, 1000), 8):
-            module.debug.locate("f0", offset)
+            str(module.debug.locate("f0", offset))
 
 
 def changed(data: bytes) -> bytes:
@@ -167,7 +172,7 @@ WORKS: dict[str, tuple[str, Callable[[bytes], object]]] = {
     "runs_on": ("fnabi_vmfb_runs_on fnabi_vmfb_demands", of_module(verdicts)),
     "contents": ("fnabi_rodata_content extract.file_names costs.weights", of_module(contents)),
     "debug": ("debug", of_module(debug)),
-    "program.read": ("program.read fnabi_bytecode_program", of_module(program.read)),
+    "program.read": ("program.read fnabi_bytecode_program", of_module(programs)),
     "program.verify": ("program.verify", of_module(program.verify)),
     "costs.read": ("costs.read", of_module(costs.read)),
     "html.render": ("html.render", of_module(html.render)),

@@ -72,6 +72,7 @@ class Modules:
         self._pattern = None if pattern is None else compile_pattern(pattern, where)
         self._named: dict[str, list[Entry]] = {}
         self._names: list[str] = []
+        self._hints: dict[tuple[str, str, str], str] = {}
         self._records: dict[bytes, bytes | None] = {}
         self._read: OrderedDict[bytes, _Functions] = OrderedDict()
         self._kept = 0
@@ -190,6 +191,12 @@ class Modules:
 
     def hint(self, kind: str, model: str, function: str) -> str:
         """Return the end of a text about a model or a function that is not there: like names."""
+        asked = kind, model, function if kind == "function" else ""
+        if asked not in self._hints:
+            self._hints[asked] = self._hint(*asked)
+        return self._hints[asked]
+
+    def _hint(self, kind: str, model: str, function: str) -> str:
         if kind == "model" and not self.entries(model):
             return one_line(did_you_mean(_bare(model), self._names))
         if kind != "function":

@@ -289,15 +289,21 @@ def _show_debug(screen: Screen, module: vmfb.Module, function: str | None) -> No
     locations = counted(len(database.locations), "location")
     screen.write(f"debug database, {locations}, {counted(len(maps), 'function')}")
     width = name_width(one_line(each.local_name) for each in maps)
+    where: dict[str, str] = {}
+    texts: dict[int, str] = {}
     for each in maps:
         operations = counted(len(each.locations), "operation")
-        place = place_of(module, each.local_name)
-        where = "at no known place" if place is None else f"from {place.file or place}"
+        if each.local_name not in where:
+            place = place_of(module, each.local_name)
+            shown = "at no known place" if place is None else f"from {place.file or place}"
+            where[each.local_name] = one_line(shown)
         name = one_line(each.local_name).ljust(width)
-        screen.write("  ", (name, "name"), f"  {operations}  {one_line(where)}")
+        screen.write("  ", (name, "name"), f"  {operations}  {where[each.local_name]}")
         for operation in each.locations if function is not None else ():
-            text = one_line(str(database.resolve(operation.location)))
-            screen.write(f"    {operation.bytecode_offset:6}  {text}", hang=12)
+            row = operation.location
+            if row not in texts:
+                texts[row] = one_line(str(database.resolve(row)))
+            screen.write(f"    {operation.bytecode_offset:6}  {texts[row]}", hang=12)
     names = [function] if function is not None else [*module.exports]
     without = [name for name in dict.fromkeys(names) if name not in recorded]
     if without:
