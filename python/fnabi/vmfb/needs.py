@@ -311,7 +311,7 @@ def needs_of(
             lookups.setdefault(lookup.executable, {})[lookup.name] = None
     # Any number of creations may use a segment, and segments may overlap: each is read once, and
     # equal texts are one object.
-    containers: dict[int | None, _Container] = {}
+    containers: dict[int | None, tuple[_Container, int]] = {}
     texts: dict[str, str] = {}
     executables = []
     work = _SHARED * file_size
@@ -320,12 +320,13 @@ def needs_of(
         if creation.segment is not None and creation.segment < len(segments):
             segment = segments[creation.segment]
         if creation.segment not in containers:
-            containers[creation.segment] = _container(segment, functions, texts)
+            container = _container(segment, functions, texts)
+            containers[creation.segment] = container, _work(*container[1], *container[2])
         target, features, settings = known.get(creation.format, (None, (), 0))
-        isa, capabilities, names = containers[creation.segment]
-        features, names = features or capabilities, names or tuple(lookups.get(index, ()))
+        (isa, capabilities, names), contained = containers[creation.segment]
+        asked = tuple(lookups.get(index, ()))
         name = None if segment is None else segment.name
-        work -= settings + _work(creation.format or "", name or "", *features, *names)
+        work -= settings + contained + _work(creation.format or "", name or "", *asked)
         if work < 0:
             code = lib.FNABI_WORK
             raise FormatError(core.code_name(code), 0, "", reason=core.code_text(code))
@@ -337,8 +338,8 @@ def needs_of(
                 size=None if segment is None else segment.size,
                 isa=isa,
                 target=target,
-                features=features,
-                entry_points=names,
+                features=features or capabilities,
+                entry_points=names or asked,
             )
         )
     return Needs(targets, tuple(executables), tuple(dict.fromkeys(_parameters(found.accesses))))
