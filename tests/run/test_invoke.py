@@ -22,7 +22,7 @@ from fnabi import CallError, MissingPackageError, invoke, vmfb
 from fnabi.dropin.iree_runtime import FunctionInvoker
 from fnabi.errors import RangeError
 from fnabi.run.invoke import Invoker
-from fnabi.types import Buffer, DType, RefArray, Scalar, Signature
+from fnabi.types import Buffer, DType, RefArray, Scalar, Signature, Unknown
 from support.paths import DATA
 
 rt = pytest.importorskip("iree.runtime")
@@ -578,16 +578,24 @@ def test_lists_of_unknown_type() -> None:
         assert function() == (3, [[100, 200], 6])
 
 
-@pytest.mark.parametrize("name", ["i4", "unknown"])
-def test_arrays_of_packed_elements(name: str) -> None:
-    """IREE has two to a byte, NumPy one."""
-    array = np.zeros(2, ml_dtypes().int4)
-    type = name if name == "unknown" else ["ndarray", name, 1, 2]
-    function = Invoker(Context(ints()), DEVICE, Named(args(type, r=[])))
-    with pytest.raises(CallError, match=r"packs elements of i(nt)?4; expected a buffer view$"):
-        function(array)
-    given = view(np.zeros(2, np.uint8), "SINT_8")
-    assert function(given) is None
+@pytest.mark.parametrize(
+    ("dtype", "values", "expected"),
+    [
+        ("int4", [[-4, 3, -1], [0, 1, 2]], [0x3C, 0x0F, 0x21]),
+        ("uint4", [15, 1, 2], [0x1F, 0x02]),
+        ("int2", [1, -1, 0, -2, 1], [0x8D, 0x01]),
+        ("int4", [], []),
+    ],
+)
+def test_arrays_of_packed_elements(dtype: str, values: Any, expected: list[int]) -> None:
+    """IREE has several to a byte, the first in the low bits; NumPy has one."""
+    array = np.array(values, getattr(ml_dtypes(), dtype))
+    packed = invoke.Marshaller(DEVICE).pack((Unknown(),), [array])
+    found = packed.get_as_object(0, rt.HalBufferView)
+    assert found.shape == list(array.shape)
+    assert found.element_type == invoke.element_type(DType.from_numpy(array.dtype))
+    memory = found.map().asarray([len(expected)], np.dtype("uint8")) if expected else np.zeros(0)
+    assert memory.tolist() == expected
 
 
 def test_a_result_that_numpy_has_no_array_for() -> None:

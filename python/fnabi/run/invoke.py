@@ -349,8 +349,8 @@ class Marshaller:
         # The runtime makes NumPy's integers signed, even if the module has signless ones.
         element = None if type is None or type.dtype.kind == "signless" else type.dtype
         element = element or DType.from_numpy(array.dtype)
-        if element.bits % 8 and element.kind != "bool":  # NumPy has a byte for each
-            raise Unfit(f"iree.runtime packs elements of {element}; expected a buffer view")
+        if element.bits < 8 and element.kind != "bool":
+            return self._packed_view(array, element)
         if array.dtype.type.__module__ == "ml_dtypes":  # which have no buffer protocol
             array = array.view(f"uint{8 * array.dtype.itemsize}")
         return self._device.allocator.allocate_buffer_copy(
@@ -360,6 +360,23 @@ class Marshaller:
             buffer=array,
             element_type=runtime.HalElementType(_known_element_type(element)),
         )
+
+    def _packed_view(self, array: Any, element: DType) -> Any:
+        """Return a buffer view of elements of which IREE has several to a byte, NumPy one."""
+        runtime, numpy, bits = self._runtime, self._numpy, element.bits
+        number = _known_element_type(element)
+        if 8 % bits:
+            raise Unfit(f"elements of {element} do not fill bytes; expected a buffer view")
+        flat = array.view("uint8").reshape(-1) & ((1 << bits) - 1)
+        rows = numpy.zeros((-(-flat.size // (8 // bits)), 8 // bits), "uint8")
+        rows.reshape(-1)[: flat.size] = flat
+        buffer = self._device.allocator.allocate_buffer_copy(
+            memory_type=runtime.MemoryType.DEVICE_LOCAL,
+            allowed_usage=runtime.BufferUsage.DEFAULT,
+            device=self._device,
+            buffer=numpy.bitwise_or.reduce(rows << numpy.arange(0, 8, bits, "uint8"), axis=1),
+        )
+        return runtime.HalBufferView(buffer, array.shape, number)
 
     def _pull(self, packed: Any, index: int, type: Type) -> Any:
         match type:
