@@ -878,6 +878,21 @@ sys.exit(leave(3))
     assert (done.returncode, done.stdout) == (3, b"written\n")
 
 
+def test_a_program_that_runs_the_command_goes_on() -> None:
+    """Also where it was interrupted, and a thread still waits."""
+    program = """
+import sys, threading
+from unittest import mock
+from fnabi.cli import main
+threading.Thread(target=threading.Event().wait, name="fnabi-waits", daemon=True).start()
+with mock.patch("fnabi.vmfb.open", side_effect=KeyboardInterrupt):
+    print("status", main(["inspect", sys.argv[1]]))
+"""
+    words = [sys.executable, "-c", program, str(MODULES / "module_attrs@2.9.0.vmfb")]
+    done = subprocess.run(words, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, b"status 130\n")
+
+
 def test_a_signal_in_a_destructor_is_not_lost() -> None:
     """Python drops the exceptions of destructors, and would print this one."""
     program = """

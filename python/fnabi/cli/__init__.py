@@ -18,7 +18,8 @@ _GARBAGE = 50_000
 a tenth of their time."""
 
 
-_INTERRUPTED = 128 + 2
+_SIGNALLED = 128
+_INTERRUPTED = _SIGNALLED + 2
 """The status after Ctrl-C. ``python -m fnabi`` would end by the signal, without a status, if that
 came in code of a string, such as a named tuple's: Python takes it for unhandled from then on."""
 
@@ -59,4 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from fnabi.cli._ending import exit_now
 
         exit_now(status)
+    if status > _SIGNALLED:
+        from fnabi.cli._ending import leave
+
+        return leave(status)
     return status

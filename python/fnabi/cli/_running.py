@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 from fnabi._base import files
-from fnabi.cli._ending import Ended, leave
+from fnabi.cli._ending import Ended
 from fnabi.cli._problems import tell
 from fnabi.cli._streams import drop_output
 from fnabi.cli.verbs import Verb
@@ -38,10 +38,10 @@ def run(
         return failed(problem, verb.bad_input)
     except KeyboardInterrupt:
         drop_output()
-        return leave(130)
+        return 130
     except Ended as end:
         drop_output()
-        return leave(end.status)
+        return end.status
     return status
 
 
