@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import sys
 from collections.abc import Callable
@@ -35,6 +36,8 @@ def run(
         tell(problem, getattr(arguments, "file", None))
         return verb.bad_input
     except OSError as problem:
+        if problem.errno == errno.ENOMEM:  # as where Python looks for a module
+            raise MemoryError from problem
         return failed(problem, verb.bad_input)
     except KeyboardInterrupt:
         drop_output()
