@@ -167,7 +167,8 @@ static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
 /* ------------------------------------------------------------ from an array */
 
 /* An array is immutable. A list may change whenever Python code runs, so each
- * value of it is held by its own reference, and its size is read again. */
+ * value of it is held by its own reference, and its size is read again. Python
+ * code may also move either to a callee, so it is held as a whole. */
 
 static bool get(const fnabi_seq_object* seq, int64_t i, fnabi_any* out) {
   if (i >= seq->size || seq->data == NULL) return false;
@@ -193,6 +194,7 @@ PyObject* lane_array_list(fnabi_seq_object* array, bool plain) {
     return NULL;
   }
   if (Py_EnterRecursiveCall(" while an array is converted")) return NULL;
+  fnabi_object_retain(array);
   PyObject* list = PyList_New(size);
   for (Py_ssize_t i = 0, end; list != NULL && i < size;) {
     if ((end = lane_part(i, size)) < 0) Py_CLEAR(list);
@@ -207,6 +209,7 @@ PyObject* lane_array_list(fnabi_seq_object* array, bool plain) {
     change();
     Py_CLEAR(list);
   }
+  lane_release(&array->object);
   return list;
 }
 
@@ -214,10 +217,12 @@ static bool is_fixed(const fnabi_seq_object* seq) {
   return seq->object.type_index == FNABI_INDEX_ARRAY && seq->data != NULL;
 }
 
-int lane_array_equal(const fnabi_seq_object* a, const fnabi_seq_object* b) {
+int lane_array_equal(fnabi_seq_object* a, fnabi_seq_object* b) {
   if (a == b) return 1;
   if (a->size != b->size) return 0;
   if (Py_EnterRecursiveCall(" while arrays are compared")) return -1;
+  fnabi_object_retain(a);
+  fnabi_object_retain(b);
   int equal = 1;
   fnabi_any x, y;
   if (is_fixed(a) && is_fixed(b)) {
@@ -238,7 +243,10 @@ int lane_array_equal(const fnabi_seq_object* a, const fnabi_seq_object* b) {
     }
   }
   Py_LeaveRecursiveCall();
-  return equal == 1 ? a->size == b->size : equal;
+  if (equal == 1) equal = a->size == b->size;
+  lane_release(&a->object);
+  lane_release(&b->object);
+  return equal;
 }
 
 int lane_array_repr(const fnabi_seq_object* seq, const lane_nest* nest,

@@ -8,7 +8,7 @@
 
 int lane_array_own(PyObject* sequence, fnabi_any* out); /* list, tuple */
 PyObject* lane_array_list(fnabi_seq_object* array, bool plain);
-int lane_array_equal(const fnabi_seq_object* a, const fnabi_seq_object* b);
+int lane_array_equal(fnabi_seq_object* a, fnabi_seq_object* b);
 /* Appends the reprs of the values to a list. */
 int lane_array_repr(const fnabi_seq_object* array, const lane_nest* nest,
                     PyObject* parts);

@@ -54,11 +54,11 @@ int lane_equal(const fnabi_any* a, const fnabi_any* b) {
     case TEXT:
       return fnabi_any_equal(a, b);
     case SEQUENCE:
-      return lane_array_equal((const fnabi_seq_object*)a->v_object,
-                              (const fnabi_seq_object*)b->v_object);
+      return lane_array_equal((fnabi_seq_object*)a->v_object,
+                              (fnabi_seq_object*)b->v_object);
     case MAPPING:
-      return lane_map_equal((const fnabi_map_object*)a->v_object,
-                            (const fnabi_map_object*)b->v_object);
+      return lane_map_equal((fnabi_map_object*)a->v_object,
+                            (fnabi_map_object*)b->v_object);
     case NUMBER:
       if (a->type_index == FNABI_INDEX_INT && b->type_index == FNABI_INDEX_INT)
         return a->v_int == b->v_int;
@@ -142,8 +142,8 @@ PyObject* lane_deepcopy(PyObject* self, PyObject* memo) {
 
 enum { REPR_DEPTH = 50 };
 
-static PyObject* repr_container(const fnabi_object* object,
-                                const lane_nest* outer, bool plain) {
+static PyObject* repr_container(fnabi_object* object, const lane_nest* outer,
+                                bool plain) {
   bool seq = object->type_index == FNABI_INDEX_ARRAY ||
              object->type_index == FNABI_INDEX_LIST;
   lane_nest nest = {outer, object, outer ? outer->depth + 1 : 0};
@@ -152,6 +152,7 @@ static PyObject* repr_container(const fnabi_object* object,
     within = outer->object == object;
   if (within) return PyUnicode_FromString(seq ? "[...]" : "{...}");
   PyObject *parts = PyList_New(0), *comma = NULL, *text = NULL, *answer = NULL;
+  fnabi_object_retain(object); /* Python code may move it to a callee */
   if (parts != NULL &&
       (seq ? lane_array_repr((const fnabi_seq_object*)object, &nest, parts)
            : lane_map_repr((const fnabi_map_object*)object, &nest, parts)) == 0)
@@ -175,6 +176,7 @@ static PyObject* repr_container(const fnabi_object* object,
   Py_XDECREF(parts);
   Py_XDECREF(comma);
   Py_XDECREF(text);
+  lane_release(object);
   return answer;
 }
 

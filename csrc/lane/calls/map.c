@@ -206,7 +206,8 @@ static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
 /* --------------------------------------------------------------- from a map */
 
 /* A Dict may change whenever Python code runs. So each pair is held by its own
- * references, and iteration ends if the size has changed. */
+ * references, and iteration ends if the size has changed. Python code may also
+ * move a Dict or a Map to a callee, so it is held as a whole. */
 
 typedef struct walk {
   const fnabi_map_object* map;
@@ -270,6 +271,7 @@ static int put_pairs_of_dict(PyObject* dict, const fnabi_map_object* map,
 
 PyObject* lane_map_dict(fnabi_map_object* map, bool plain) {
   if (Py_EnterRecursiveCall(" while a map is converted")) return NULL;
+  fnabi_object_retain(map);
   PyObject* dict = PyDict_New();
   int status = -1;
   if (dict != NULL)
@@ -282,6 +284,7 @@ PyObject* lane_map_dict(fnabi_map_object* map, bool plain) {
         "todict: keys are equal in a Python dict, such as 1 and True; use "
         "items()");
   if (status < 0) Py_CLEAR(dict);
+  lane_release(&map->object);
   return dict;
 }
 
@@ -297,10 +300,12 @@ static int look_up(const fnabi_map_object* map, const fnabi_any* key,
   return 1;
 }
 
-int lane_map_equal(const fnabi_map_object* a, const fnabi_map_object* b) {
+int lane_map_equal(fnabi_map_object* a, fnabi_map_object* b) {
   if (a == b) return 1;
   if (a->size != b->size) return 0;
   if (Py_EnterRecursiveCall(" while maps are compared")) return -1;
+  fnabi_object_retain(a);
+  fnabi_object_retain(b);
   int equal = 1;
   walk w = walk_over(a);
   fnabi_any key, left, right;
@@ -314,7 +319,10 @@ int lane_map_equal(const fnabi_map_object* a, const fnabi_map_object* b) {
     fnabi_any_release(&left);
   }
   Py_LeaveRecursiveCall();
-  return equal == 1 ? !changed(&w) && a->size == b->size : equal;
+  if (equal == 1) equal = !changed(&w) && a->size == b->size;
+  lane_release(&a->object);
+  lane_release(&b->object);
+  return equal;
 }
 
 int lane_map_repr(const fnabi_map_object* map, const lane_nest* nest,
@@ -341,6 +349,7 @@ typedef enum part { KEYS, VALUES, ITEMS } part;
 
 typedef struct map_iterator {
   PyObject_HEAD PyObject* map; /* NULL: at the end */
+  fnabi_map_object* held;      /* what it had at the beginning */
   walk walk;
   part part;
 } map_iterator;
@@ -352,14 +361,22 @@ static PyObject* iterate(PyObject* self, part part) {
   if (iterator == NULL) return NULL;
   Py_INCREF(self);
   iterator->map = self;
-  iterator->walk = walk_over(map_of(self));
+  iterator->held = map_of(self);
+  fnabi_object_retain(iterator->held);
+  iterator->walk = walk_over(iterator->held);
   iterator->part = part;
   return (PyObject*)iterator;
 }
 
+static void iterator_end(map_iterator* iterator) {
+  if (iterator->map == NULL) return;
+  lane_release(&iterator->held->object);
+  Py_CLEAR(iterator->map);
+}
+
 static void iterator_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
-  Py_XDECREF(((map_iterator*)self)->map);
+  iterator_end((map_iterator*)self);
   PyObject_Free(self);
   Py_DECREF(type);
 }
@@ -400,7 +417,7 @@ static PyObject* iterator_next(PyObject* self) {
   if (changed(&iterator->walk))
     PyErr_Format(PyExc_RuntimeError, "%s changed size during iteration",
                  name_of(iterator->map));
-  Py_CLEAR(iterator->map);
+  iterator_end(iterator);
   return NULL;
 }
 

@@ -8,7 +8,7 @@
 
 int lane_map_own(PyObject* dict, fnabi_any* out);
 PyObject* lane_map_dict(fnabi_map_object* map, bool plain);
-int lane_map_equal(const fnabi_map_object* a, const fnabi_map_object* b);
+int lane_map_equal(fnabi_map_object* a, fnabi_map_object* b);
 /* Appends the reprs of the pairs to a list. */
 int lane_map_repr(const fnabi_map_object* map, const lane_nest* nest,
                   PyObject* parts);
