@@ -15,9 +15,8 @@ An operand whose value the code does not contain, such as a computed one, is Non
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -274,11 +273,14 @@ rows = core.Decoder(Rows)
 
 
 _SHARED = 32
-"""The most work that texts of all executables make for each byte of a file."""
+"""The most texts of all executables, for each byte of a file."""
+
+_FEW = 8
+"""Executables that have no more texts than that, whatever they share."""
 
 
-def _work(*texts: str) -> int:
-    return sum(len(each) + 8 for each in texts)
+def _size(texts: Collection[str]) -> int:
+    return sum(map(len, texts)) + 8 * len(texts)
 
 
 def needs_of(
@@ -297,43 +299,46 @@ def needs_of(
 
     """
     targets = tuple(_targets(found))
-    fitting: dict[str, list[ExecutableTarget]] = {}
+    fitting: dict[str | None, list[ExecutableTarget]] = {}
     for compiled in dict.fromkeys(each for target in targets for each in target.executables):
         fitting.setdefault(compiled.format, []).append(compiled)
-    known: dict[str | None, tuple[ExecutableTarget | None, tuple[str, ...], int]] = {
-        format: (alone[0], alone[0].features, _work(*itertools.chain(*alone[0].config)))
-        for format, alone in fitting.items()
-        if len(alone) == 1
-    }
     lookups: dict[int | None, dict[str, None]] = {}
     for lookup in found.lookups:
         if lookup.name is not None:
             lookups.setdefault(lookup.executable, {})[lookup.name] = None
-    # Any number of creations may use a segment, and segments may overlap: each is read once, and
-    # equal texts are one object.
-    containers: dict[int | None, tuple[_Container, int]] = {}
+    # Any number of creations may use a segment or a target, and segments may overlap: each is read
+    # once, and equal texts are one object.
+    known: dict[str | None, tuple[ExecutableTarget | None, tuple[str, ...]]] = {}
+    containers: dict[int | None, _Container] = {}
+    sizes: dict[tuple[int | None, str | None], int] = {}
     texts: dict[str, str] = {}
     executables = []
-    work = _SHARED * file_size
+    room = _SHARED * file_size
     for index, creation in enumerate(found.creations):
-        segment = None
-        if creation.segment is not None and creation.segment < len(segments):
-            segment = segments[creation.segment]
-        if creation.segment not in containers:
-            container = _container(segment, functions, texts)
-            containers[creation.segment] = container, _work(*container[1], *container[2])
-        target, features, settings = known.get(creation.format, (None, (), 0))
-        (isa, capabilities, names), contained = containers[creation.segment]
-        asked = tuple(lookups.get(index, ()))
+        place, format = creation.segment, creation.format
+        segment = segments[place] if place is not None and place < len(segments) else None
         name = None if segment is None else segment.name
-        work -= settings + contained + _work(creation.format or "", name or "", *asked)
-        if work < 0:
-            code = lib.FNABI_WORK
-            raise FormatError(core.code_name(code), 0, "", reason=core.code_text(code))
+        if place not in containers:
+            containers[place] = _container(segment, functions, texts)
+        if format not in known:
+            alone = fitting.get(format, ())
+            known[format] = (alone[0], alone[0].features) if len(alone) == 1 else (None, ())
+        isa, capabilities, names = containers[place]
+        target, features = known[format]
+        asked = tuple(lookups[index]) if index in lookups else ()
+        if len(found.creations) > _FEW:
+            if (place, format) not in sizes:
+                settings = () if target is None else target.config
+                shared = (format or "", name or ""), capabilities, names, *settings
+                sizes[place, format] = sum(map(_size, shared))
+            room -= sizes[place, format] + _size(asked)
+            if room < 0:
+                code = lib.FNABI_WORK
+                raise FormatError(core.code_name(code), 0, "", reason=core.code_text(code))
         executables.append(
             Executable(
-                format=creation.format,
-                segment=creation.segment,
+                format=format,
+                segment=place,
                 name=name,
                 size=None if segment is None else segment.size,
                 isa=isa,
