@@ -724,7 +724,9 @@ def test_an_iterator_goes_on_over_what_is_moved(kind, move):
 
 
 @pytest.mark.parametrize("kind", [ours.Array, ours.List, ours.Map, ours.Dict])
-@pytest.mark.parametrize("work", [repr, list, lambda of: of == other_of(of)], ids=str)
+@pytest.mark.parametrize(
+    "work", [repr, list, lambda of: of == other_of(of)], ids=["repr", "list", "=="]
+)
 def test_a_container_that_is_moved_while_it_is_read(kind, work):
     """By what its values do in Python."""
 
