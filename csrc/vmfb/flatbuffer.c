@@ -121,26 +121,6 @@ static bool is_present(const fnabi_fb_shape* shape,
   return shape->at[field->id] != 0 || (type && shape->at[field->id - 1] != 0);
 }
 
-static void add_check(fnabi_fb_shape* shape, size_t field, unsigned id) {
-  shape->checks[shape->check_count].at = shape->at[id];
-  shape->checks[shape->check_count++].field = (uint8_t)field;
-}
-
-static void list_checks(const fnabi_fb_table* table, fnabi_fb_shape* shape) {
-  shape->check_count = 0;
-  for (size_t i = 0; i < table->count; i++)
-    if (table->fields[i].kind == FNABI_FB_STRING &&
-        shape->at[table->fields[i].id] != 0)
-      add_check(shape, i, table->fields[i].id);
-  shape->string_count = shape->check_count;
-  for (size_t i = 0; i < table->count; i++) {
-    const fnabi_fb_field* field = &table->fields[i];
-    bool settled = field->kind == FNABI_FB_STRING ||
-                   (field->kind == FNABI_FB_SCALAR && (field->scalar & 8) == 0);
-    if (!settled && is_present(shape, field)) add_check(shape, i, field->id);
-  }
-}
-
 /* Does all checks that depend on the vtable alone, once for all the tables that
  * use it. The first four bytes at `vtable` are inside. */
 static bool load_shape(fnabi_fb* fb, const fnabi_fb_table* table, size_t vtable,
@@ -150,10 +130,12 @@ static bool load_shape(fnabi_fb* fb, const fnabi_fb_table* table, size_t vtable,
     return fail(fb, FNABI_MODULE_VTABLE, vtable);
   shape->vtable = NO_VTABLE; /* invalid if this fails */
   shape->size = read16(fb->data + vtable + 2);
+  unsigned strings = 0, others = 0;
   for (size_t i = 0; i < table->count; i++) {
     const fnabi_fb_field* field = &table->fields[i];
+    bool is_scalar = field->kind == FNABI_FB_SCALAR;
     bool is_union = field->kind == FNABI_FB_UNION;
-    unsigned bytes = field->kind == FNABI_FB_SCALAR ? field->scalar & 15 : 4;
+    unsigned bytes = is_scalar ? field->scalar & 15 : 4;
     if (is_union || field->kind == FNABI_FB_UNIONS) {
       if (!load_entry(fb, shape, vtable, vtable_size, field->id - 1u,
                       is_union ? 1 : 4))
@@ -166,12 +148,20 @@ static bool load_shape(fnabi_fb* fb, const fnabi_fb_table* table, size_t vtable,
     }
     if (!load_entry(fb, shape, vtable, vtable_size, field->id, bytes))
       return fnabi_fb_in_field(fb, field->name);
-    if (field->required && shape->at[field->id] == 0) {
+    uint16_t at = shape->at[field->id];
+    if (field->required && at == 0) {
       fail(fb, FNABI_MODULE_REQUIRED, place);
       return fnabi_fb_in_field(fb, field->name);
     }
+    fnabi_fb_check check = {at, (uint8_t)i};
+    if (field->kind == FNABI_FB_STRING) {
+      if (at != 0) shape->strings[strings++] = check;
+    } else if (is_scalar ? bytes == 8 && at != 0 : is_present(shape, field)) {
+      shape->others[others++] = check;
+    }
   }
-  if (fb->writer == NULL) list_checks(table, shape);
+  shape->string_count = (uint8_t)strings;
+  shape->other_count = (uint8_t)others;
   shape->vtable = (int64_t)vtable;
   return true;
 }
@@ -514,12 +504,12 @@ HOT bool walk_table(fnabi_fb* fb, const fnabi_fb_table* table,
       if (!fnabi_fb_walk_field(fb, &view, &table->fields[i])) return false;
     return true;
   }
-  size_t i = 0, place, size;
-  for (; i < shape->string_count; i++)
-    if (!string_at(fb, view.place + shape->checks[i].at, &place, &size))
-      return fnabi_fb_in_field(fb, table->fields[shape->checks[i].field].name);
-  for (; i < shape->check_count; i++)
-    if (!fnabi_fb_walk_field(fb, &view, &table->fields[shape->checks[i].field]))
+  size_t place, size;
+  for (size_t i = 0; i < shape->string_count; i++)
+    if (!string_at(fb, view.place + shape->strings[i].at, &place, &size))
+      return fnabi_fb_in_field(fb, table->fields[shape->strings[i].field].name);
+  for (size_t i = 0; i < shape->other_count; i++)
+    if (!fnabi_fb_walk_field(fb, &view, &table->fields[shape->others[i].field]))
       return false;
   return true;
 }

@@ -81,6 +81,11 @@ struct fnabi_fb_table {
 #define FNABI_FB_IDS 16
 #define FNABI_FB_MEMBERS 7 /* of a struct */
 
+typedef struct fnabi_fb_check {
+  uint16_t at;   /* its offset in the table */
+  uint8_t field; /* of the schema's table, as an index */
+} fnabi_fb_check;
+
 /* The contents of a vtable, checked: the size of the tables that use it, and
  * the offset of each field in them, 0 where it is absent. Most tables of one
  * type share one vtable, so the last one of each type is kept. It is a copy,
@@ -89,15 +94,11 @@ typedef struct fnabi_fb_shape {
   int64_t vtable; /* its place */
   uint16_t size;
   uint16_t at[FNABI_FB_IDS];
-  /* The fields that must be checked in each table of the shape: first the
-   * strings, then the others, in the order of the schema. Checking the vtable
-   * is enough for all other fields. Filled only for a walk without a writer,
-   * which alone uses it. */
-  uint8_t string_count, check_count;
-  struct {
-    uint16_t at;
-    uint8_t field;
-  } checks[FNABI_FB_IDS];
+  /* The fields that must be checked in each table of the shape, the strings
+   * first, in the order of the schema. Checking the vtable is enough for all
+   * other fields. Only a walk without a writer uses them. */
+  uint8_t string_count, other_count;
+  fnabi_fb_check strings[FNABI_FB_IDS], others[FNABI_FB_IDS];
 } fnabi_fb_shape;
 
 typedef struct fnabi_fb {
