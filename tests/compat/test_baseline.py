@@ -237,6 +237,21 @@ def test_sarif(compared: list[FileComparison]) -> None:
     assert location["logicalLocations"][0]["fullyQualifiedName"] == "main$async"
 
 
+@pytest.mark.parametrize("name", ["[x](https://e.example)", r"[x\](1)", r"[x\\](1)"])
+def test_messages_of_sarif_have_no_links(name: str) -> None:
+    change = Change("changed", "notice", "attrs", name, None, name)
+    found = [
+        FileComparison(name, "unreadable", problem=name),
+        FileComparison(name, "compatible", Comparison((change,))),
+    ]
+    (run,) = json.loads(report.write(found, "sarif"))["runs"]
+    messages = [result["message"]["text"] for result in run["results"]]
+    assert len(messages) == 2
+    for text in messages:
+        assert "x" in text
+        assert "](" not in text
+
+
 @pytest.mark.parametrize("format", ["text", "json", *report.FORMATS])
 def test_every_format_has_the_same_status(
     format: str, kept: Path, capsys: pytest.CaptureFixture[str]

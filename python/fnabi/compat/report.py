@@ -184,9 +184,14 @@ def _sarif_results(file: FileComparison) -> Iterator[dict[str, Any]]:
         yield {
             "ruleId": f"abi-{severity}",
             "level": _LEVELS.get(severity, "error"),
-            "message": {"text": f"{function}: {text}" if function else text},
+            "message": {"text": _unlinked(f"{function}: {text}" if function else text)},
             "locations": [location],
         }
+
+
+def _unlinked(text: str) -> str:
+    """Return the text of a message without links: SARIF has them even in plain text."""
+    return text.replace("](", "] (")
 
 
 def _uri(file: str) -> str:
