@@ -100,25 +100,30 @@ HOT bool follow(fnabi_fb* fb, size_t from, size_t* place) {
 
 /* Loads the offset of field `id`, and checks that its `bytes` are inside. */
 HOT bool load_entry(fnabi_fb* fb, fnabi_fb_shape* shape, size_t vtable,
-                    size_t vtable_size, unsigned id, unsigned bytes) {
+                    size_t vtable_size, unsigned id, unsigned bytes,
+                    uint16_t* at) {
   size_t entry = 4 + 2 * (size_t)id;
-  uint16_t at = 0;
-  if (entry < vtable_size) at = read16(fb->data + vtable + entry);
-  shape->at[id] = at;
-  if (at == 0) return true;
-  if (bytes > shape->size || at > shape->size - bytes)
+  *at = 0;
+  if (entry < vtable_size) *at = read16(fb->data + vtable + entry);
+  shape->at[id] = *at;
+  if (*at == 0) return true;
+  if (*at + bytes > shape->size)
     return fail(fb, FNABI_MODULE_VTABLE, vtable + entry);
   /* Tables begin at multiples of 4: fields of 8 bytes are checked in each. */
-  unsigned align = bytes < 4 ? bytes : 4;
-  if (at & (align - 1)) return fail(fb, FNABI_MODULE_ALIGNMENT, vtable + entry);
+  if (*at & (bytes - 1) & 3)
+    return fail(fb, FNABI_MODULE_ALIGNMENT, vtable + entry);
   return true;
+}
+
+static bool is_union(const fnabi_fb_field* field) {
+  return field->kind == FNABI_FB_UNION || field->kind == FNABI_FB_UNIONS;
 }
 
 /* A union without a value may still have a type. */
 static bool is_present(const fnabi_fb_shape* shape,
                        const fnabi_fb_field* field) {
-  bool type = field->kind == FNABI_FB_UNION || field->kind == FNABI_FB_UNIONS;
-  return shape->at[field->id] != 0 || (type && shape->at[field->id - 1] != 0);
+  return shape->at[field->id] != 0 ||
+         (is_union(field) && shape->at[field->id - 1] != 0);
 }
 
 /* Does all checks that depend on the vtable alone, once for all the tables that
@@ -134,31 +139,31 @@ static bool load_shape(fnabi_fb* fb, const fnabi_fb_table* table, size_t vtable,
   for (size_t i = 0; i < table->count; i++) {
     const fnabi_fb_field* field = &table->fields[i];
     bool is_scalar = field->kind == FNABI_FB_SCALAR;
-    bool is_union = field->kind == FNABI_FB_UNION;
     unsigned bytes = is_scalar ? field->scalar & 15 : 4;
-    if (is_union || field->kind == FNABI_FB_UNIONS) {
+    uint16_t at, type = 0;
+    if (is_union(field)) {
+      bool is_one = field->kind == FNABI_FB_UNION;
       if (!load_entry(fb, shape, vtable, vtable_size, field->id - 1u,
-                      is_union ? 1 : 4))
+                      is_one ? 1 : 4, &type))
         return fnabi_fb_in_field(fb, field->name);
       /* Without its types, a vector of unions counts as absent. */
-      if (!is_union && shape->at[field->id - 1] == 0) {
+      if (!is_one && type == 0) {
         shape->at[field->id] = 0;
         continue;
       }
     }
-    if (!load_entry(fb, shape, vtable, vtable_size, field->id, bytes))
+    if (!load_entry(fb, shape, vtable, vtable_size, field->id, bytes, &at))
       return fnabi_fb_in_field(fb, field->name);
-    uint16_t at = shape->at[field->id];
-    if (field->required && at == 0) {
+    if (at == 0 && type == 0) {
+      if (!field->required) continue;
       fail(fb, FNABI_MODULE_REQUIRED, place);
       return fnabi_fb_in_field(fb, field->name);
     }
     fnabi_fb_check check = {at, (uint8_t)i};
-    if (field->kind == FNABI_FB_STRING) {
-      if (at != 0) shape->strings[strings++] = check;
-    } else if (is_scalar ? bytes == 8 && at != 0 : is_present(shape, field)) {
+    if (field->kind == FNABI_FB_STRING)
+      shape->strings[strings++] = check;
+    else if (!is_scalar || bytes == 8)
       shape->others[others++] = check;
-    }
   }
   shape->string_count = (uint8_t)strings;
   shape->other_count = (uint8_t)others;
