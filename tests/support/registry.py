@@ -146,6 +146,7 @@ class Front(HttpServer):
         change: What is sent in place of a path's content.
         manifest: What is sent for every manifest, with its digest.
         authorized: The values of the header ``Authorization`` by the kind of request.
+        keys: Those of the header ``X-Api-Key``.
 
     """
 
@@ -167,6 +168,7 @@ class Front(HttpServer):
         self.change: Callable[[str, bytes], bytes] | None = None
         self.manifest: bytes | None = None
         self.authorized: dict[str, set[str | None]] = {}
+        self.keys: dict[str, set[str | None]] = {}
 
     @property
     def host(self) -> str:
@@ -196,6 +198,7 @@ class _Handler(Handler):
         with front.lock:
             front.seen[kind] += 1
             front.authorized.setdefault(kind, set()).add(given)
+            front.keys.setdefault(kind, set()).add(self.headers.get("X-Api-Key"))
             front.busy[kind] -= 1
             is_busy = front.busy[kind] >= 0
         time.sleep(front.delay)

@@ -393,6 +393,17 @@ def test_the_other_host_gets_no_password(front: Front, registry: Registry) -> No
         assert other.seen["token"] == 0
 
 
+def test_headers_of_a_user_are_for_the_registry(front: Front, registry: Registry) -> None:
+    """The servers that have the tokens and the files do not get them."""
+    with serve_front(registry) as tokens, serve_front(registry) as other:
+        front.token = tokens.token = "t0k3n"
+        front.realm, front.cdn = f"http://{tokens.host}/token", other
+        session = {"headers": {"X-Api-Key": "k3y"}}
+        assert {*names(f"{front.root}/a/models:prod", client_kwargs=session).values()} == {None}
+    assert front.keys == {"manifests": {"k3y"}, "blobs": {"k3y"}}
+    assert (tokens.keys, other.keys) == ({"token": {None}}, {"blobs": {None}})
+
+
 def test_a_password_is_not_sent_without_encryption(
     front: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -815,9 +815,10 @@ class Guard(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, other: str = "") -> None:
+    def __init__(self, other: str = "", header: str = "Authorization") -> None:
         super().__init__(("127.0.0.1", 0), Refusal)
         self.other = other
+        self.header = header
         self.seen: set[str | None] = set()
         self.url = f"http://127.0.0.1:{self.server_port}"
 
@@ -826,9 +827,9 @@ class Refusal(BaseHTTPRequestHandler):
     server: Guard
 
     def do_GET(self) -> None:
-        given = self.headers.get("Authorization")
+        given = self.headers.get(self.server.header)
         self.server.seen.add(given)
-        if self.server.other:
+        if self.server.other and not self.path.startswith(self.server.other):
             self.send_response(302)
             self.send_header("Location", f"{self.server.other}{self.path}")
         else:
@@ -841,8 +842,8 @@ class Refusal(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def guarded(other: str = "") -> Iterator[Guard]:
-    with Guard(other) as server:
+def guarded(other: str = "", header: str = "Authorization") -> Iterator[Guard]:
+    with Guard(other, header) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield server
@@ -874,6 +875,38 @@ def test_a_password_is_for_the_first_host(way: str) -> None:
             vmfb.open(first.url.replace("//", f"//{user}") + "/m.vmfb", storage_options=options)
         assert first.seen == {"Basic YWxpY2U6c2VjcmV0"}
         assert last.seen == {None}
+
+
+OF_USER: dict[str, tuple[dict[str, Any], str, str]] = {
+    "header": ({"headers": {"X-Api-Key": "k1"}}, "x-api-key", "k1"),
+    "session": ({"client_kwargs": {"headers": {"Private-Token": "k2"}}}, "Private-Token", "k2"),
+    "header Cookie": ({"headers": {"Cookie": "a=k3"}}, "Cookie", "a=k3"),
+    "cookies": ({"cookies": {"a": "k4"}}, "Cookie", "a=k4"),
+    "cookies of the session": ({"client_kwargs": {"cookies": {"a": "k5"}}}, "Cookie", "a=k5"),
+}
+
+
+@pytest.mark.parametrize("way", OF_USER)
+def test_headers_of_a_user_are_for_the_first_host(way: str) -> None:
+    options, header, value = OF_USER[way]
+    # Cookies of a session are for hosts with names.
+    with guarded("", header) as last, guarded(last.url, header) as first:
+        url = first.url.replace("127.0.0.1", "localhost")
+        with pytest.raises(OSError, match="403"):
+            vmfb.open(f"{url}/m.vmfb", storage_options=options)
+        assert first.seen == {value}
+        assert last.seen == {None}
+
+
+@pytest.mark.parametrize("way", OF_USER)
+def test_headers_of_a_user_follow_a_redirect_on_the_first_host(way: str) -> None:
+    options, header, value = OF_USER[way]
+    with guarded("/inner", header) as server:
+        url = server.url.replace("127.0.0.1", "localhost")
+        with pytest.raises(OSError, match="403") as caught:
+            vmfb.open(f"{url}/m.vmfb", storage_options=options)
+        assert server.seen == {value}
+    assert value.removeprefix("a=") not in str(caught.value)
 
 
 @pytest.mark.parametrize("password", ["secret", "hunter2hunter2", "bbbbbbbb", "p%C3%A4ss"])

@@ -1,7 +1,7 @@
 """Stores over HTTP: ranges, the versions that answers have, and another try after what may pass.
 
 A connection that breaks off, and the statuses 429, 502, 503 and 504, are tried again. A redirect to
-another host is followed without the header ``Authorization``, which is for the first one.
+another host is followed without the headers and cookies of the user, which are for the first one.
 """
 
 from __future__ import annotations
@@ -48,6 +48,9 @@ _PASSED_OVER_MOST = 1 << 20
 NAMES_MOST = 100_000
 """The most names of a listing."""
 
+_FOR_ANY_HOST = {"accept", "accept-encoding", "accept-language", "host", "user-agent"}
+"""The headers of a user that another host gets too."""
+
 _RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
 
 
@@ -68,6 +71,29 @@ def _without_user(http: Any) -> Any:
     headers = {"Authorization": auth.encode()} | options.get("headers", {})
     options |= {"client_kwargs": session, "headers": headers}
     return type(http)(*http.storage_args, **options)
+
+
+def _for_first_host(origin: Any, names: set[str]) -> Any:
+    """Return what leaves out headers of requests to another host, and of those that follow them.
+
+    aiohttp leaves out ``Authorization`` by itself.
+
+    Args:
+        origin: The scheme, host and port of the first request.
+        names: The names of the headers.
+
+    """
+    has_left = False
+
+    async def send(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        nonlocal has_left
+        has_left = has_left or request.url.origin() != origin
+        if has_left:
+            for name in names & {each.lower() for each in request.headers}:
+                request.headers.popall(name)
+        return await handler(request)
+
+    return send
 
 
 class HttpStore(Store):
@@ -116,7 +142,8 @@ class HttpStore(Store):
 
     def text_of(self, problem: BaseException, url: str) -> str:
         """Return the text of an exception, which may quote what a server repeats of a request."""
-        return without_secrets(super().text_of(problem, url), "", {"headers": self._sent})
+        sent = {"headers": self._sent, "options": self.http.storage_options}
+        return without_secrets(super().text_of(problem, url), "", sent)
 
     def count(self, names: int) -> None:
         """Refuse a listing without end, whose parts may also repeat each other.
@@ -147,9 +174,28 @@ class HttpStore(Store):
 
     async def begin(self, url: str, **headers: str) -> Any:
         """Begin a request through the session of the file system, which ignores headers itself."""
+        return await self.begin_for(url, url, headers)
+
+    async def begin_for(self, first: str, url: str, headers: Mapping[str, str]) -> Any:
+        """Begin a request with the headers of the user if it is to the host that these are for.
+
+        Args:
+            first: A URL of that host.
+            url: The URL.
+            headers: Further headers.
+
+        """
         session = await self.http.set_session()
         named = dict(self.http.kwargs)
-        given = {**named.pop("headers", {}), **await self.headers(), **headers}
+        given = {**named.pop("headers", {}), **await self.headers()}
+        private = self._private(given) - {name.lower() for name in headers}
+        if private:
+            if not hasattr(import_module("aiohttp"), "ClientMiddlewareType"):
+                raise fault("headers and cookies of a user need aiohttp 3.12 or later")
+            others = named.get("middlewares", self.http.client_kwargs.get("middlewares", ()))
+            own = _for_first_host(self.http.encode_url(first).origin(), private)
+            named["middlewares"] = (*others, own)
+        given |= headers
         self._sent |= {given[name] for name in given if name.lower() == "authorization"}
         if self.minds_proxies:
             named["proxy"] = _proxy_for(url)
@@ -157,6 +203,14 @@ class HttpStore(Store):
         for each in (*answer.history, answer):  # aiohttp makes the header of a user in the URL
             self._sent |= {*each.request_info.headers.getall("Authorization", ())}
         return answer
+
+    def _private(self, given: Mapping[str, str]) -> set[str]:
+        """Return the names of the headers that are for the first host of a request alone."""
+        session = self.http.client_kwargs
+        found = {name.lower() for name in (*given, *dict(session.get("headers") or {}))}
+        if self.http.kwargs.get("cookies") or session.get("cookies") or "cookie_jar" in session:
+            found.add("cookie")
+        return found - _FOR_ANY_HOST - {"authorization"}
 
     async def range_of(
         self, url: str, start: int, end: int, size: int | None = None

@@ -417,7 +417,8 @@ class OciStore(HttpStore):
             query = {"service": asked.get("service", ""), "scope": asked.get("scope", scope)}
             text = "&".join(filter(None, (realm.query, urlencode(query))))
             given = {"Authorization": basic} if user[0] else {}
-            async with await super().begin(realm._replace(query=text).geturl(), **given) as answer:
+            at = realm._replace(query=text).geturl()
+            async with await self.begin_for(api, at, given) as answer:
                 _check_user(answer, api, user)
                 check_status(answer, (200,))
                 found = _decoded(await self.whole(answer, _ANSWER_MOST, "token"), _Token, "token")
