@@ -133,6 +133,32 @@ def test_files_with_errors_are_in_the_catalog(path: str, folder: Path) -> None:
         assert catalog.update().removed == 2
 
 
+def test_names_that_are_the_same_text(path: str, tmp_path: Path) -> None:
+    """A catalog has one row for both files, which says so, or keeps what it had."""
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    files = [os.path.join(os.fsencode(folder), name) for name in (rb"\xff.vmfb", b"\xff.vmfb")]
+    query = "SELECT error, stale, functions FROM files"
+    for file in files:
+        shutil.copyfile(MODULES[0], file)
+    with fnabi.Catalog(None) as catalog:
+        done = catalog.update(folder)
+        assert (done.added, done.failed, done.functions) == (1, 1, 0)
+        ((error, stale, functions),) = catalog.sql(query).fetchall()
+        assert error.startswith("another file has this name too")
+        assert (stale, functions) == (None, None)
+    os.unlink(files[1])
+    with fnabi.Catalog(path) as catalog:
+        had = catalog.update(folder).functions
+        shutil.copyfile(MODULES[0], files[1])
+        done = catalog.update(folder)
+        assert (done.stale, done.functions) == (1, had)
+        assert catalog.sql(query).fetchall() == [(None, error, had)]
+        os.unlink(files[0])
+        assert catalog.update(folder).stale == 0
+        assert catalog.sql(query).fetchall() == [(None, None, had)]
+
+
 @pytest.mark.parametrize("root", ["memory:///fleet", "memory:///fleet/**/*.vmfb"])
 def test_remote_files(root: str, path: str) -> None:
     fsspec = pytest.importorskip("fsspec")

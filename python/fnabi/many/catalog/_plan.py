@@ -28,6 +28,9 @@ from fnabi.errors import (
 _FEW = 10
 """The number of files that may always leave, if the user sets no limit."""
 
+_SHARED = r"another file has this name too, if bytes that are not UTF-8 are written as \xff"
+"""The error of files that a catalog cannot tell apart."""
+
 
 class Known(NamedTuple):
     """What a catalog has of a file.
@@ -96,7 +99,11 @@ def make_plan(
         mounts: The mount points of the update before.
 
     """
-    states = {str(shown_text(each.path)): each for each in found}
+    states: dict[str, Found] = {}
+    for each in found:
+        name = str(shown_text(each.path))
+        if states.setdefault(name, each).path != each.path:
+            states[name] = Found(each.path, error=_SHARED)
     problems = {name: each.error for name, each in states.items() if each.is_folder and each.error}
     for mount in mounts:
         if not os.path.ismount(mount):
