@@ -485,6 +485,11 @@ DISTRUSTED: dict[str, Callable[[Path], object]] = {
     "odd origin": lambda folder: change_copy(
         folder, "UPDATE catalog SET value = '[1]' WHERE key = 'origin'"
     ),
+    "deep origin": lambda folder: change_copy(
+        folder,
+        """UPDATE catalog SET value = '{"x":' || repeat('[', 9999) || repeat(']', 9999) || '}'"""
+        " WHERE key = 'origin'",
+    ),
     "link": replace_by_link,
     "cut": cut,
     "damage": damage,

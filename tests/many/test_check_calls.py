@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -666,6 +667,16 @@ def test_lists_as_texts(shapes: str, dtypes: str, text: str | None, new: fnabi.C
         assert checked.calls["ok"] == 1
     else:
         assert [each.problem[: len(text)] for each in checked.unread] == [text]
+
+
+def test_lists_of_as_many_levels_as_can_be_read(new: fnabi.Catalog) -> None:
+    """Some of them are read, and cannot be shown."""
+    deep = ["[" * depth + "]" * depth for depth in range(sys.getrecursionlimit())]
+    shapes, dtypes = [*deep, *["[[1]]"] * len(deep)], [*['["int32"]'] * len(deep), *deep]
+    count = len(shapes)
+    texts = {"model": ["rank"] * count, "function": ["main"] * count}
+    checked = new.check_calls(pa.table(texts | {"shapes": shapes, "dtypes": dtypes}))
+    assert checked.unread_rows == count - 1  # "[[]]" is a shape without dims
 
 
 def test_the_first_problems_are_kept(new: fnabi.Catalog) -> None:

@@ -344,7 +344,10 @@ def _dtype(name: Any, where: str) -> DType:
 def _quoted(data: Any) -> str:
     if data is None:
         return "null"
-    text = repr(data)
+    try:
+        text = repr(data)
+    except RecursionError:  # of Python, which reads JSON of more levels than it shows
+        text = f"{type_name(data)} of too many levels"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 

@@ -60,5 +60,5 @@ def read_origin(values: list[str]) -> Origin | None:
     try:
         (value,) = values
         return msgspec.json.decode(value, type=Origin)
-    except (ValueError, msgspec.DecodeError):
+    except (ValueError, RecursionError, msgspec.DecodeError):
         return None
