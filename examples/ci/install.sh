@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # The first step of action.yml: installs fnabi from the action's own checkout, in an environment of
-# its own, and puts its commands on the path of the steps after it.
+# its own, and puts its commands on the path of the steps after it. With -I Python imports nothing
+# from the current folder, which is the repository with the modules.
 set -euo pipefail
 
 python=$(command -v python3 || command -v python)
 folder=$RUNNER_TEMP/fnabi
-"$python" -m venv "$folder"
+"$python" -I -m venv "$folder"
 commands=$folder/bin
 [[ -d $commands ]] || commands=$folder/Scripts # on Windows
-"$commands/python" -m pip install --quiet "$GITHUB_ACTION_PATH"
+"$commands/python" -I -m pip install --quiet "$GITHUB_ACTION_PATH"
 echo "$commands" >> "$GITHUB_PATH"

@@ -282,9 +282,31 @@ def test_the_hook_compares_what_has_a_baseline(
     shutil.copy(NEW, "--help.vmfb")
     assert baseline_hook.main(["--help.vmfb"]) == 1
     hooks = (ROOT / ".pre-commit-hooks.yaml").read_text()
-    assert "python -m fnabi.cli._hook" in hooks
+    assert "python -P -m fnabi.cli._hook" in hooks
     ran = subprocess.run([sys.executable, "-m", "fnabi.cli._hook", str(module)])
     assert ran.returncode == 1
+
+
+def test_the_hook_imports_nothing_from_the_repository(kept: Path) -> None:
+    shutil.copy(OLD, kept.with_name("rank.vmfb"))
+    for name in ("argparse", "base64", "fnabi", "json"):
+        kept.with_name(f"{name}.py").write_text("raise SystemExit(99)")
+    hooks = (ROOT / ".pre-commit-hooks.yaml").read_text()
+    _, *words = hooks.split("entry: ")[1].split("\n")[0].split()
+    ran = subprocess.run([sys.executable, *words, "rank.vmfb"], cwd=kept.parent)
+    assert ran.returncode == 0
+
+
+def test_the_hook_escapes_names(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(kept.parent)
+    for name in ("\x1b[2J", "a\n::error::b", "\udcff"):
+        shutil.copy(OLD, f"{name}.vmfb")
+        shutil.copy(kept, f"{name}.abi.json")
+        assert baseline_hook.main([f"{name}.vmfb"]) == 0
+    shown = [line for line in capsys.readouterr().out.split("\n") if line.endswith(".vmfb:")]
+    assert shown == ["\\x1b[2J.vmfb:", "a\\n::error::b.vmfb:", "\\xff.vmfb:"]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="could not find bash")
@@ -327,7 +349,7 @@ def test_the_action_installs_its_own_checkout(tmp_path: Path) -> None:
     python.write_text(
         f"""#!{shutil.which("bash")}
 printf '%s\\n' "$*" >> "{tmp_path}/log"
-[[ $2 != venv ]] || {{ mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; }}
+[[ $3 != venv ]] || {{ mkdir -p "$4/bin" && cp "$0" "$4/bin/python"; }}
 """
     )
     python.chmod(0o755)
@@ -342,8 +364,8 @@ printf '%s\\n' "$*" >> "{tmp_path}/log"
         | {"GITHUB_ACTION_PATH": str(checkout)},
     )
     assert (tmp_path / "log").read_text().splitlines() == [
-        f"-m venv {tmp_path}/fnabi",
-        f"-m pip install --quiet {checkout}",
+        f"-I -m venv {tmp_path}/fnabi",  # and nothing from the current folder
+        f"-I -m pip install --quiet {checkout}",
     ]
     assert (tmp_path / "path").read_text() == f"{tmp_path}/fnabi/bin\n"
 

@@ -1,8 +1,9 @@
 """The pre-commit hook: compares each module that a commit touches with its baseline.
 
-``python -m fnabi.cli._hook [OPTION...] FILE...``: the baseline of ``model.vmfb`` is
+``python -P -m fnabi.cli._hook [OPTION...] FILE...``: the baseline of ``model.vmfb`` is
 ``model.abi.json`` beside it. Modules without a baseline are skipped. Options are those of
-``check-abi``, each one word: ``--runtime=3.9.0``.
+``check-abi``, each one word: ``--runtime=3.9.0``. With ``-P`` nothing is imported from the
+repository.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from fnabi._base.text import one_line
 from fnabi.cli import main as command
 
 _BASELINE, _MODULE = ".abi.json", ".vmfb"
@@ -25,7 +27,7 @@ def main(words: Sequence[str]) -> int:
     for stem in stems:
         pair = f"{stem}{_BASELINE}", f"{stem}{_MODULE}"
         if all(map(os.path.exists, pair)):
-            print(f"{pair[1]}:", flush=True)
+            print(f"{one_line(pair[1])}:", flush=True)
             status = max(status, command(["check-abi", *options, "--", *pair]))
     return status
 
