@@ -56,6 +56,23 @@ def test_several_processes_read_what_one_does(folder: Path, processes: int) -> N
 
 
 @pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("before", [None, "", "1"])
+def test_processes_import_nothing_from_the_current_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str | None
+) -> None:
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    if before is not None:
+        monkeypatch.setenv("PYTHONSAFEPATH", before)
+    for name in ("multiprocessing", "signal", "selectors"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'run')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    with fnabi.Catalog(None) as catalog:
+        assert catalog.update(folder, processes=2).added == 61
+    assert os.environ.get("PYTHONSAFEPATH") == before
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("_small")
 def test_remote_files_are_read_here(folder: Path) -> None:
     """A file system in memory is that of this process."""
     memory = pytest.importorskip("fsspec").filesystem("memory")

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import islice
 from multiprocessing.connection import wait
@@ -248,7 +248,8 @@ def _in_processes(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterat
         for chunk in islice(chunks, reading.processes):
             ours, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(theirs, _read, one), daemon=True)
-            process.start()
+            with _safe_path():
+                process.start()
             theirs.close()
             running[ours] = process
             given[ours] = chunk
@@ -271,6 +272,29 @@ def _in_processes(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterat
     finally:
         for connection, process in running.items():
             _end(connection, process)
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Let Python, when it starts, import nothing from the current folder.
+
+    A process that is spawned runs ``python -c``, which looks there first, and finds the modules of
+    whoever has made the folder. Later it has the path of this process.
+    """
+    with _starting:
+        before = os.environ.get(_SAFE)
+        os.environ[_SAFE] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[_SAFE]
+            else:
+                os.environ[_SAFE] = before
+
+
+_SAFE = "PYTHONSAFEPATH"
+_starting = threading.Lock()
 
 
 def _end(connection: Connection, process: SpawnProcess) -> None:
