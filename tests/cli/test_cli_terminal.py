@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fnabi import decode_columns, encode_columns, iter_columns, vmfb
-from fnabi.cli import main
+from fnabi.cli import _pager, main
 from fnabi.cli._layout import columns, fold, wrap
 from fnabi.cli._parser import parser_of
 from fnabi.cli._screen import Screen, _meanings, one_line
@@ -363,6 +363,20 @@ def test_long_output_is_paged(pager: str, shown) -> None:
     assert on_terminal(*argv, PAGER="no-such-pager").terminal == whole
     assert on_terminal(*argv, PAGER="'").terminal == whole
     assert "paged" not in on_terminal(*argv, pipe=True, PAGER=pager).piped
+
+
+def test_a_pager_of_the_current_folder(
+    pager: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is run only by its path; Windows looks there first, whatever PATH says."""
+    monkeypatch.chdir(tmp_path)
+    for path in (".", "", str(tmp_path)):
+        monkeypatch.setenv("PATH", f"{path}{os.pathsep}{os.environ['PATH']}")
+        monkeypatch.setenv("PAGER", "'a pager' x")
+        found = [str(tmp_path / "a pager"), "x"] if path == str(tmp_path) else []
+        assert _pager._command() == found
+        monkeypatch.setenv("PAGER", "'./a pager'")
+        assert _pager._command() == ["./a pager"]
 
 
 def test_short_output_is_not_paged(pager: str) -> None:

@@ -366,6 +366,25 @@ def test_a_program_with_a_path_is_not_run(
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("path", [".", "", "inner"])
+def test_a_program_of_the_current_folder_is_not_run(
+    front: Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Windows looks there first, whatever PATH says."""
+    front.token, front.user = "t0k3n", True
+    program = tmp_path / path / "docker-credential-test"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text("#!/bin/sh\n: > ran\nexit 1\n")
+    program.chmod(0o755)
+    (tmp_path / "config.json").write_text(json.dumps({"credsStore": "test"}))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{path}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(OSError, match="docker-credential-test cannot be asked: No such file"):
+        vmfb.open(f"{front.root}/a/models:prod/scalars.vmfb")
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_user_and_a_password_without_tokens(tmp_path: Path) -> None:
     with serve_registry(tmp_path, password=True) as registry:
         registry.push("m", "1", {"m.vmfb": MODULE})

@@ -241,6 +241,18 @@ def _status(path: Path) -> os.stat_result:
         raise MissingFileError(os.fsdecode(path)) from None
 
 
+def program_path(name: str) -> str | None:
+    """Return the path of a program, or None if there is none.
+
+    A program that is named without a path is none of the current folder, in which Windows looks
+    first, and other systems if an entry of ``PATH`` is empty or relative.
+    """
+    from shutil import which  # which few commands need
+
+    found = which(name)
+    return found if found is None or os.path.dirname(name) or os.path.isabs(found) else None
+
+
 def is_same_file(one: str | None, other: str | None) -> bool:
     """Return whether two paths lead to one existing file, also through links."""
     if one is None or other is None:

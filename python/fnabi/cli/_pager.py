@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
+from fnabi._base.files import program_path
+
 if TYPE_CHECKING:
     import subprocess
 
@@ -41,9 +43,10 @@ def _command() -> list[str]:
         command = shlex.split(os.environ.get("PAGER", "less"))
     except ValueError:  # a quotation without an end
         return []
-    if not command or command == ["cat"] or shutil.which(command[0]) is None:
+    if not command or command == ["cat"]:
         return []
-    return command
+    program = program_path(command[0])
+    return [] if program is None else [program, *command[1:]]
 
 
 class _Paged:

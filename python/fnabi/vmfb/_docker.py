@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from fnabi._base.files import program_path
+
 _HUB = "https://index.docker.io/v1/"
 """What Docker calls its own registry, which was at this URL once."""
 
@@ -91,8 +93,11 @@ def _of_helper(helper: str, name: str) -> tuple[str, str]:
         raise OSError(errno.EIO, text)
     program = f"docker-credential-{helper}"
     try:
+        path = program_path(program)
+        if path is None:
+            raise FileNotFoundError(os.strerror(errno.ENOENT))
         done = subprocess.run(
-            [program, "get"], input=name.encode(), capture_output=True, timeout=_SECONDS
+            [path, "get"], input=name.encode(), capture_output=True, timeout=_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise OSError(errno.EIO, f"{program} cannot be asked: {problem}") from None
