@@ -455,6 +455,12 @@ def replace_by_link(folder: Path) -> None:
     copy.symlink_to(folder.parent / "elsewhere")
 
 
+def replace_log_by_link(folder: Path) -> None:
+    change_copy(folder, "CHECKPOINT")
+    (folder.parent / "elsewhere").write_bytes(b"")
+    (folder.parent / COPY / "catalog.duckdb.wal").symlink_to(folder.parent / "elsewhere")
+
+
 def cut(folder: Path) -> None:
     for name in ("catalog.duckdb", "catalog.duckdb.wal"):
         file = folder.parent / COPY / name
@@ -491,6 +497,10 @@ DISTRUSTED: dict[str, Callable[[Path], object]] = {
         " WHERE key = 'origin'",
     ),
     "link": replace_by_link,
+    "link for its log": replace_log_by_link,
+    "hard link": lambda folder: os.link(
+        folder.parent / COPY / "catalog.duckdb", folder.parent / "elsewhere"
+    ),
     "cut": cut,
     "damage": damage,
     "fifo": lambda folder: os.mkfifo(folder.parent / COPY / "catalog.duckdb.x"),
@@ -512,6 +522,20 @@ def test_what_is_not_trusted(path: str, folder: Path, name: str) -> None:
     with fnabi.Catalog(path) as catalog:
         assert rows_of(catalog) == fresh(folder)
     assert {*os.listdir(folder.parent)} - {"elsewhere"} == {"folder", "models.duckdb"}
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", int)() != 0, reason="only root gives files away")
+def test_a_copy_of_someone_else(path: str, folder: Path) -> None:
+    """Its owner could replace its files while the update writes to them."""
+    interrupt(path, folder, 2)
+    copy = folder.parent / COPY
+    os.chown(copy, 65534, -1)
+    before = os.listdir(copy)
+    with fnabi.Catalog(path) as catalog, pytest.raises(OSError, match="not a folder of this user"):
+        catalog.update(folder)
+    assert os.listdir(copy) == before
+    os.chown(copy, os.geteuid(), -1)
+    assert goes_on(path, folder)[0].resumed > 0
 
 
 def test_the_spill_of_a_killed_update_is_removed(path: str, folder: Path) -> None:

@@ -307,15 +307,30 @@ class FileStore(_Place):
     def open_unfinished(self) -> Opened | None:
         """Open the copy that an update has left that ended early; drop what is none.
 
-        It is checked as the catalog of a stranger is, and read to its end.
+        It is checked as the catalog of a stranger is, and read to its end. An update that goes on
+        writes to its files, so that none may be a link to another file.
+
+        Raises:
+            OSError: when another user has put something at its place.
+
         """
         try:
-            if not stat.S_ISDIR(os.lstat(self._part).st_mode):
+            status = os.lstat(self._part)
+        except OSError:
+            self.drop_unfinished()
+            return None
+        if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+            why = "not a folder of this user, expected one that fnabi has made"
+            raise OSError(errno.EPERM, why, self._part)
+        try:
+            if not stat.S_ISDIR(status.st_mode):
                 raise no_catalog(self.path)
             with suppress(FileNotFoundError):
                 shutil.rmtree(self._spill)
             for name in os.listdir(self._part):
-                check_regular(os.path.join(self._part, name))
+                status = os.lstat(os.path.join(self._part, name))
+                if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+                    raise no_catalog(self.path)
             opened = self._open(self._new)
             try:
                 with self.told():
@@ -340,7 +355,7 @@ class FileStore(_Place):
         try:
             if not again:
                 self.drop_unfinished()
-                os.mkdir(self._part)
+                os.mkdir(self._part, 0o700)
                 if not fresh:
                     self._merge_log()
                     shutil.copyfile(self._file, self._new)
