@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -489,6 +490,61 @@ def test_each_byte_of_a_journal(capsys: pytest.CaptureFixture[str]) -> None:
         is_end = journal[at : at + 1] == b"\n"
         assert "the journal of its parts is damaged; " in told or is_end, at
         assert Path("out.jsonl").read_bytes() == Path("plain.jsonl").read_bytes(), at
+
+
+def forge(journal: Path, lines: list[Any]) -> None:
+    """Write a journal with the checksums of its lines."""
+    chain, text = 0, b""
+    for line in lines:
+        encoded = line if isinstance(line, bytes) else json.dumps(line).encode()
+        chain = zlib.crc32(encoded, chain)
+        text += b"%08x %b\n" % (chain, encoded)
+    journal.write_bytes(text)
+
+
+def test_a_journal_that_fnabi_has_not_written(capsys: pytest.CaptureFixture[str]) -> None:
+    """Checksums are no secret: who sends a folder can send parts with it."""
+    Path("in").write_text("sig\n" + f"{GOOD}\n" * 900)
+    assert stopped(2, "in", "-o", "out.jsonl") == 130
+    kept, journal = Path("kept"), Path(".out.jsonl.parts/journal")
+    shutil.copytree(journal.parent, kept)
+    made, part = (json.loads(line[9:]) for line in journal.read_bytes().splitlines()[:2])
+    forged: list[Any] = [b"", b"\xff", b"[" * 9999, b'{"x":' + b"[" * 9999]
+    for value in (None, -1, 1 << 63, 1 << 80, "x", [], {}, [9, 0, 0, 0], [{"path": 1}]):
+        forged += [[*part[:at], value, *part[at + 1 :]] for at in range(len(part))]
+    told = set()
+    for line in forged:
+        for lines in ([made, line], [line, part]):
+            shutil.rmtree(journal.parent, ignore_errors=True)
+            shutil.copytree(kept, journal.parent)
+            forge(journal, lines)
+            Path("out.jsonl").unlink(missing_ok=True)
+            capsys.readouterr()
+            assert decode("--resume", "in", "-o", "out.jsonl") == 0, lines
+            told.add(capsys.readouterr().err.split(":")[-1])
+    assert " the journal of its parts is damaged; begins again\n" in told
+
+
+def test_parts_that_are_no_files(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("in").write_text(GOOD)
+    Path("other").write_text("x")
+    folder = Path(".out.jsonl.parts")
+    makers: list[Callable[[Path], object]] = [
+        os.mkfifo,
+        Path.mkdir,
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: path.symlink_to("../other"),
+        lambda path: os.link("other", path),
+    ]
+    for name in ("data", "journal"):
+        for make in makers:
+            folder.mkdir()
+            make(folder / name)
+            assert decode("--resume", "in", "-o", "out.jsonl", column=False) == 1
+            told = "a link or no regular file, expected one that fnabi has made"
+            assert capsys.readouterr().err == f"fnabi: {folder / name}: {told}\n"
+            shutil.rmtree(folder)
+    assert Path("other").read_text() == "x"
 
 
 def test_parts_of_another_output(begun: Callable[..., str]) -> None:

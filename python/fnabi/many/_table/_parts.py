@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedWriter
 from types import TracebackType
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
@@ -43,6 +43,9 @@ _FLAGS = os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FLAGS |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
 
 
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+
+
 class Place(msgspec.Struct, frozen=True, array_like=True):
     """Where inputs go on after a part.
 
@@ -54,10 +57,10 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
 
     """
 
-    input: int = 0
-    rows: int = 0
-    unit: int = 0
-    row: int = 0
+    input: _Count = 0
+    rows: _Count = 0
+    unit: _Count = 0
+    row: _Count = 0
 
 
 class Part(msgspec.Struct, frozen=True, array_like=True):
@@ -75,17 +78,19 @@ class Part(msgspec.Struct, frozen=True, array_like=True):
 
     """
 
-    end: int
-    checksum: int
+    end: _Count
+    checksum: _Count
     footer: bytes
     place: Place
-    rows: int
-    bad: int
+    rows: _Count
+    bad: _Count
     inputs: tuple[Found, ...]
     is_last: bool
 
 
 _NOTHING = Part(0, 0, b"", Place(), 0, 0, (), False)
+
+_DAMAGED = "the journal of its parts is damaged"
 
 _parts = msgspec.json.Decoder(Part)
 _made = msgspec.json.Decoder(dict[str, Any])
@@ -192,7 +197,7 @@ class Parts:
         return reason
 
     def _make_folder(self) -> None:
-        """Make the folder; refuse one that someone else has put there."""
+        """Make the folder; refuse one, or files, that someone else has put there."""
         with suppress(FileExistsError), self._shown():
             os.mkdir(self._folder, 0o700)
         status = os.lstat(self._folder)
@@ -200,6 +205,12 @@ class Parts:
         if other or not stat.S_ISDIR(status.st_mode):
             why = "not a folder of this user, expected one that fnabi has made"
             raise OSError(errno.EPERM, why, self._folder)
+        for path in (self._data, self._journal):
+            with suppress(FileNotFoundError):
+                status = os.lstat(path)
+                if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+                    why = "a link or no regular file, expected one that fnabi has made"
+                    raise OSError(errno.EPERM, why, path)
 
     def _read(self, made: dict[str, Any], data: str) -> tuple[str | None, int]:
         """Read the journal as far as it holds: return why it ends, and the size until there."""
@@ -210,12 +221,15 @@ class Parts:
         for number, line in enumerate(lines):
             chain, text = self._linked(line[9:])
             if line[:9] != text[:9]:
-                return "the journal of its parts is damaged", size
-            if number == 0:
-                reason = _difference(_made.decode(line[9:]), made)
-            else:
-                part = _parts.decode(line[9:])
-                reason = self._fault(part, data, number)
+                return _DAMAGED, size
+            try:
+                if number == 0:
+                    reason = _difference(_made.decode(line[9:]), made)
+                else:
+                    part = _parts.decode(line[9:])
+                    reason = self._fault(part, data, number)
+            except (ValueError, RecursionError):  # of JSON that fnabi has not written
+                return _DAMAGED, size
             if reason is not None:
                 return reason, size
             if number:
@@ -232,6 +246,8 @@ class Parts:
 
     def _fault(self, part: Part, data: str, number: int) -> str | None:
         """Return why a part does not hold, or None if it does."""
+        if part.end < self.last.end or not self.last.place.input <= part.place.input <= self._count:
+            return _DAMAGED
         for index, then in enumerate(part.inputs, self.last.place.input):
             now = self._state(index) if index < self._count else None
             if now is None or now.path != then.path:
