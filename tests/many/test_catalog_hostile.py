@@ -563,6 +563,23 @@ def test_damaged_files(good: Path, tmp_path: Path) -> None:
     assert True in outcomes
 
 
+def test_a_log_that_is_no_file(made: Callable[..., str], capfd: pytest.CaptureFixture[str]) -> None:
+    """DuckDB reads it with the catalog, which comes from the same folder."""
+    path = made()
+    log = Path(f"{path}.wal")
+    makers: dict[str, Callable[[], object]] = {
+        "a FIFO, expected a regular file": lambda: os.mkfifo(log),
+        "a character device, expected a regular file": lambda: log.symlink_to("/dev/zero"),
+        "Is a directory, expected a file": log.mkdir,
+    }
+    for text, make in makers.items():
+        make()
+        for words, status in VERBS.values():
+            assert main([word.format(path) for word in words]) == status
+            assert capfd.readouterr().err == f"fnabi: {log}: {text}\n"
+        log.rmdir() if log.is_dir() else log.unlink()
+
+
 def test_garbage(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "c.duckdb"
     for content in (b"garbage", b"", bytes(5000), os.urandom(5000), bytes(8) + b"DUCK"):

@@ -241,7 +241,9 @@ class FileStore(_Place):
         return self._open(self._file, earlier)
 
     def _open(self, file: str, earlier: bool = False) -> Opened:
-        check_regular(file)
+        for end in _LOGS:  # a pipe in place of a log would be waited for
+            if not end or os.path.exists(f"{file}{end}"):
+                check_regular(f"{file}{end}")
         if not is_duckdb(file):  # DuckDB may import it as another format
             raise no_catalog(self.path)
         own = connect(whole=False)
