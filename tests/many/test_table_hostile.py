@@ -490,6 +490,27 @@ def test_columns_of_many_levels(kind: str, tmp_path: Path, capsys: Any) -> None:
     assert "nested too deeply, expected at most 63 levels" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "arrow", "parquet"])
+def test_names_of_columns_with_nul(kind: str, tmp_path: Path, capsys: Any) -> None:
+    """The C data interface cuts them, and the second column had the name of the first."""
+    file, out = tmp_path / f"in.{kind}", tmp_path / "out.jsonl"
+    if kind == "csv":
+        file.write_text("sig,sig\0x\nI1!R1!,1\n")
+    elif kind == "jsonl":
+        file.write_text('{"sig": "I1!R1!", "y": [{"sig\\u0000x": 1}]}\n')
+    else:
+        made = pa.table({"sig": ["I1!R1!"], "sig\0x": [1]})
+        if kind == "arrow":
+            file.write_bytes(ipc(pa.ipc.new_stream, made))
+        else:
+            pq.write_table(made, file)
+    found = main(["decode", "--abi", "raw", "--column", "sig", str(file), "-o", str(out)])
+    assert found == 1
+    told = "the name 'sig\\x00x' has a NUL, expected a text without"
+    assert capsys.readouterr().err.endswith(f"{told}\n")
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("columns", [60, 61, 62, 63, 200])
 def test_lines_with_many_columns(columns: int, tmp_path: Path) -> None:
     """C writes so many columns alone; those before them become objects of Python."""

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from fnabi._base.capsule import ArrayOnly, Excess, open_arrays
 from fnabi._base.core import check_interrupt
 from fnabi._base.files import read_stream
+from fnabi._base.text import cut
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, MissingPackageError
 from fnabi.many._table._ipc import read_arrow_file, read_arrow_stream
@@ -53,6 +54,9 @@ _JOINED = 1 << 10
 
 _LEVELS = 63
 """The most levels of a column's type: pyarrow takes no more from another library."""
+
+_NAME = 40
+"""The most characters of a name that an error shows."""
 
 _TOO_DEEP = f"nested too deeply, expected at most {_LEVELS} levels"
 
@@ -223,10 +227,15 @@ def open_table(
 
 
 def _check_field(field: Any, levels: int) -> None:
-    """Read all names, which may be no UTF-8, and refuse more levels."""
+    """Read all names, which may be no UTF-8, and refuse more levels, and names with NUL.
+
+    In the C data interface a name ends at the first NUL, and may then be that of another column.
+    """
     if levels == 0:
         raise import_module("pyarrow").ArrowInvalid(_TOO_DEEP)
-    _ = field.name
+    if "\0" in field.name:
+        why = f"the name {cut(field.name, _NAME)!r} has a NUL, expected a text without"
+        raise import_module("pyarrow").ArrowInvalid(why)
     for index in range(field.type.num_fields):
         _check_field(field.type.field(index), levels - 1)
 
