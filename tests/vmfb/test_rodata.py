@@ -183,7 +183,8 @@ def test_a_damaged_zip_directory_never_fails_a_module() -> None:
     [
         (b"../../etc/passwd", "_.._.._etc_passwd"),
         (b"/etc/passwd", "_etc_passwd"),
-        (b"..", "_.."),
+        (b"..", "__"),
+        (b"x..", "x__"),
         (b"", "rodata_0"),
         (b".bashrc", "_.bashrc"),
         (b"a\\b:c\0d\n", "a_b_c_d_"),

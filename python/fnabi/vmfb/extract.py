@@ -37,8 +37,9 @@ def file_names(segments: Iterable[RodataSegment]) -> list[str]:
     """Give each segment the name of a file of its own.
 
     That is the segment's name, or ``rodata_3`` and a suffix by its kind where it has none. What
-    is not a letter of ASCII, a digit or one of ``._+@-`` becomes ``_``, so a name never leads to
-    another directory and is never hidden; the second of equal names gets its index.
+    is not a letter of ASCII, a digit or one of ``._+@-`` becomes ``_``, and so do dots at the end,
+    which Windows leaves out. So a name never leads to another directory and is never hidden; the
+    second of equal names gets its index.
 
     Example:
         >>> from fnabi import extract, vmfb
@@ -55,6 +56,7 @@ def file_names(segments: Iterable[RodataSegment]) -> list[str]:
             name = stem + _SUFFIX.get(segment.kind, ".bin")
         else:
             name = _UNSAFE.sub("_", name)[-_LONGEST:]
+            name = name.rstrip(".").ljust(len(name), "_")
             if name.startswith(".") or _RESERVED.fullmatch(name):
                 name = f"_{name}"
             name = name or stem
