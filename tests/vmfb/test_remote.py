@@ -807,6 +807,33 @@ def test_a_damaged_zip_directory_of_a_remote_module(tmp_path: Path) -> None:
                 assert "zip_directory" in [each.path for each in opened.check()]
 
 
+@pytest.mark.parametrize(
+    "before", ["reference://*.vmfb", "reference", "simplecache::reference://x"]
+)
+def test_descriptions_with_templates(tmp_path: Path, http: Server, before: str) -> None:
+    """Some versions of fsspec run what is in them; they may come from a catalog of a stranger."""
+    run = tmp_path / "run"
+    code = f"cycler.__init__.__globals__.os.mkdir('{run}')"
+    described = {"key": f"{{{{ {code} }}}}{{{{ i }}}}", "url": "x", "dimensions": {"i": [1]}}
+    description = {"version": 1, "gen": [described], "refs": {}}
+    (http.root / "templates.json").write_text(json.dumps(description))
+    url, told = f"{before}::{http.url}/templates.json", "may have code in it"
+    seen = http.requests
+    for work in (lambda: vmfb.open(url), lambda: [*walk(url, "f")]):
+        with pytest.raises(CallError, match=told):
+            work()
+    path = tmp_path / "c.duckdb"
+    with Catalog(path) as catalog:
+        catalog.update(CLASSIFIER)
+    with pytest.importorskip("duckdb").connect(path) as connection:
+        connection.execute("UPDATE catalog SET value = ? WHERE key = 'path'", [url])
+    with Catalog(path) as catalog, pytest.raises(CallError, match=told):
+        catalog.update()
+    assert http.requests == seen
+    assert not run.exists()
+    (http.root / "templates.json").unlink()
+
+
 # -------------------------------------------------------------------------------------- passwords
 
 

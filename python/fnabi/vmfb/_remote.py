@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import mmap
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from io import SEEK_SET, RawIOBase
@@ -54,6 +55,10 @@ _LARGE = 1 << 23
 """The size in bytes of metadata that are read for one module at a time."""
 
 
+_TEMPLATES = re.compile(r"(?:^|::|//)reference://|(?:^|::)reference(?:::|$)")
+"""URLs of which fsspec reads a description whose templates it runs, until 2025 as any code."""
+
+
 # ----------------------------------------------------------------------------------------- stores
 
 
@@ -93,6 +98,8 @@ def open_store(url: str, options: Options, function: str, roots: dict[str, str])
 
 
 def _store_of(url: str, options: dict[str, Any], roots: dict[str, str]) -> Store:
+    if _TEMPLATES.search(url):
+        raise ValueError("a reference file system, whose description may have code in it")
     if is_artifact(url):
         from fnabi.vmfb._mlflow import open_artifacts
 
