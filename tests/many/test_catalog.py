@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,21 @@ def test_what_is_no_catalog(tmp_path: Path, content: bytes) -> None:
         with pytest.raises(FormatError, match="not a catalog"):
             work()
     assert file.read_bytes() == content
+
+
+def test_what_a_catalog_keeps_of_the_old_one(path: str, folder: Path) -> None:
+    """Not what gave the old one more rights, nor what its owner has opened to others."""
+    first, second, third = sorted(folder.rglob("*.vmfb"))
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(first)
+        os.chmod(path, 0o7775)
+        catalog.update(second)
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o775
+        if os.geteuid() == 0:
+            os.chown(path, 65534, -1)
+            os.chmod(path, 0o777)
+            catalog.update(third)
+            assert stat.S_IMODE(os.stat(path).st_mode) & 0o133 == 0
 
 
 def test_a_fifo_is_no_catalog(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from fnabi._base.files import check_regular, is_duckdb, path_text
+from fnabi._base.files import check_regular, is_duckdb, kept_mode, path_text
 from fnabi._base.text import shown_text
 from fnabi.errors import (
     ArgumentValueError,
@@ -404,7 +404,7 @@ class FileStore(_Place):
                 connection.execute("CHECKPOINT catalog")
                 connection.close()
             with suppress(FileNotFoundError):
-                shutil.copymode(self._file, self._new)
+                os.chmod(self._new, kept_mode(os.stat(self._file), os.stat(self._new)))
             _sync(self._new)
             os.replace(self._new, self._file)
         except PermissionError as problem:
