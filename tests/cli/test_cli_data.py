@@ -376,6 +376,17 @@ def test_csv_that_a_spreadsheet_opens(tmp_path: Path, kind: str) -> None:
     assert [json.loads(row["\x1b[2J"]) for row in rows] == [[text] for text in texts]
 
 
+@pytest.mark.parametrize("name", ["sep=;", "SEP=\t", " sep=|x", "\ufeffsep=;"])
+def test_no_name_sets_the_separator_of_csv(tmp_path: Path, name: str) -> None:
+    """Spreadsheets take such a first line for an order, some also in quotes."""
+    table = pa.table({name: ["x"], "sep=,": ["a;=1+1"], "sig": ["I1!R1!"]})
+    with pa.ipc.new_file(tmp_path / "in", table.schema) as writer:
+        writer.write_table(table)
+    for options, shown in (((), f"'{name}"), (("--raw-csv",), name)):
+        assert decode(*options, tmp_path / "in", "-o", tmp_path / "out.csv") == 0
+        assert read_back(tmp_path / "out.csv")[0][:3] == [shown, "sep=,", "sig"]
+
+
 def test_values_of_csv_that_are_no_numbers(tmp_path: Path) -> None:
     """Negative infinity and times before the year 0, which begin as numbers do."""
     early = -1_000_000

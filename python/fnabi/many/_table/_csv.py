@@ -27,6 +27,9 @@ or a return that ends no line, and a number, which is no formula even with a sig
 _IN_PYTHON = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 """What `_CONTROL` finds."""
 
+_SEPARATOR = re.compile(r"[\s\ufeff]*+sep=", re.IGNORECASE)
+"""What a file begins with that tells spreadsheets where to separate its columns."""
+
 _FIRST = bytes([*range(33), *b"=+-@", *range(127, 256)])
 """The first bytes of texts that may begin as a formula does."""
 
@@ -39,7 +42,8 @@ class CsvLines:
 
     What a spreadsheet would run as a formula is made a text by an apostrophe before it, also
     negative infinity and times before the year 0, and control characters, which a terminal would
-    obey, are escaped as in Python: see `harmless`.
+    obey, are escaped as in Python: see `harmless`. So is a first name that begins with ``sep=``,
+    which would set another separator, at which formulas could begin.
 
     Args:
         file: What the lines are written to.
@@ -65,8 +69,12 @@ class CsvLines:
         ]
         if not raw:
             names = harmless(self._pyarrow.chunked_array([self._schema.names], string))
-            fields = zip(self._schema, names.to_pylist(), strict=True)
-            self._schema = self._pyarrow.schema([each.with_name(name) for each, name in fields])
+            shown = [
+                f"'{name}" if index == 0 and _SEPARATOR.match(name) else name
+                for index, name in enumerate(names.to_pylist())
+            ]
+            named = zip(self._schema, shown, strict=True)
+            self._schema = self._pyarrow.schema([each.with_name(name) for each, name in named])
         self._file, self._module = file, module
         options = module.WriteOptions(include_header=header)
         self._writer = module.CSVWriter(file, self._schema, write_options=options)
