@@ -538,6 +538,29 @@ def test_archives(kind: str, tmp_path: Path) -> None:
     assert remote_store.outer_of("/no/url") == ""
 
 
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_absolute_names_in_archives(kind: str, tmp_path: Path) -> None:
+    """fsspec cannot read them; they are not left out."""
+    path, names = tmp_path / f"a.{kind}", ["/a.vmfb", "m.vmfb"]
+    if kind == "zip":
+        names = ["//b.vmfb", "/a.vmfb", "/d/c.vmfb", "m.vmfb"]
+        with zipfile.ZipFile(path, "w") as zipped:
+            for name in names:
+                zipped.writestr(name, MODULE.read_bytes())
+    else:
+        with tarfile.open(path, "w") as packed:
+            for name in names:
+                entry = tarfile.TarInfo(name)
+                entry.size = MODULE.stat().st_size
+                packed.addfile(entry, io.BytesIO(MODULE.read_bytes()))
+    for pattern in ("", "**/*.vmfb"):
+        rows = [*vmfb.scan(f"{kind}://{pattern}::file://{path}").rows()]
+        assert {row.file for row in rows} == {f"{kind}://{name}::file://{path}" for name in names}
+        wrong = {row.file: row.error.text for row in rows if row.error is not None}
+        assert len(wrong) == len(names) - 1
+        assert {*wrong.values()} == {"No such file or directory"}
+
+
 @pytest.mark.parametrize("time", ["nan", "inf", "-inf", "1e300"])
 def test_times_in_archives(time: str, tmp_path: Path) -> None:
     """A time that is no number leaves its file readable."""

@@ -255,7 +255,12 @@ class Store:
         first = min(pattern.find(each) for each in self.wildcards if each in pattern)
         root = pattern[: pattern.rfind("/", 0, first) + 1]
         deepest = len(pattern) if "**" in pattern else pattern.count("/", len(root))
-        matches = matcher(pattern)
+        fits = matcher(pattern)
+
+        def matches(name: str) -> object:
+            # A name in an archive may begin with a slash; nothing else has a pattern of all names.
+            return fits(name if root else name.lstrip("/"))
+
         if self.lists_deeply and "**" in pattern:
             infos = await self.call("find", root.rstrip("/"), detail=True)
             return {name: info for name, info in infos.items() if matches(name)}
