@@ -15,11 +15,13 @@ from msgspec.structs import replace
 
 import fnabi
 from fnabi import CallError, CatalogError, FormatError, pattern, vmfb
+from fnabi._base.files import Found
 from fnabi.abi.raw import describe
 from fnabi.many._search import search_for
 from fnabi.many.catalog import Match, Updated, pattern_of_arrays
 from fnabi.many.catalog import _database as catalog_database
 from fnabi.many.catalog import _load as catalog_load
+from fnabi.many.catalog._plan import Known, make_plan
 from fnabi.many.catalog._search import search_query
 from fnabi.many.pattern import Pattern, Star
 from support import catalog_update
@@ -158,6 +160,16 @@ def test_names_that_are_the_same_text(path: str, tmp_path: Path) -> None:
         os.unlink(files[0])
         assert catalog.update(folder).stale == 0
         assert catalog.sql(query).fetchall() == [(None, None, had)]
+
+
+def test_folders_that_are_the_same_text() -> None:
+    """Where one cannot be listed, the files below it stay."""
+    known = {r"/m/\xff/a.vmfb": Known((1, 2, None), True, True, None)}
+    closed = Found("/m/\udcff", error="Permission denied", is_folder=True)
+    for other in (Found(r"/m/\xff", 1, 2), Found(r"/m/\xff", error="x", is_folder=True)):
+        for found in ([closed, other], [other, closed]):
+            plan = make_plan(known, found, ["/m"], ())
+            assert (plan.gone, [*plan.stale]) == ([], [r"/m/\xff/a.vmfb"])
 
 
 @pytest.mark.parametrize("root", ["memory:///fleet", "memory:///fleet/**/*.vmfb"])

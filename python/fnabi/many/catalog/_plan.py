@@ -102,8 +102,10 @@ def make_plan(
     states: dict[str, Found] = {}
     for each in found:
         name = str(shown_text(each.path))
-        if states.setdefault(name, each).path != each.path:
-            states[name] = Found(each.path, error=_SHARED)
+        other = states.setdefault(name, each)
+        if other.path != each.path:
+            is_folder = other.is_folder or each.is_folder  # whose files stay
+            states[name] = Found(each.path, error=_SHARED, is_folder=is_folder)
     problems = {name: each.error for name, each in states.items() if each.is_folder and each.error}
     for mount in mounts:
         if not os.path.ismount(mount):
