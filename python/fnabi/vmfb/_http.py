@@ -208,7 +208,7 @@ class HttpStore(Store):
         """Return the names of the headers that are for the first host of a request alone."""
         session = self.http.client_kwargs
         found = {name.lower() for name in (*given, *dict(session.get("headers") or {}))}
-        if self.http.kwargs.get("cookies") or session.get("cookies") or "cookie_jar" in session:
+        if self.http.kwargs.get("cookies") or session.get("cookies"):
             found.add("cookie")
         return found - _FOR_ANY_HOST - {"authorization"}
 
