@@ -959,6 +959,18 @@ def test_headers_of_a_user_follow_a_redirect_on_the_first_host(way: str) -> None
     assert value.removeprefix("a=") not in str(caught.value)
 
 
+def test_headers_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """fsspec reads them from FSSPEC_HTTP; what a server repeats of them is not shown."""
+    headers = {"headers": {"X-Api-Key": "hunter2hunter2"}}
+    monkeypatch.setitem(fsspec.config.conf, "http", headers)
+    with guarded("", "X-Api-Key") as last, guarded(last.url, "X-Api-Key") as first:
+        for server, sent in ((first, {None}), (last, {None, "hunter2hunter2"})):
+            with pytest.raises(OSError, match="403") as caught:
+                vmfb.open(f"{server.url}/m.vmfb")
+            assert last.seen == sent
+            assert "hunter2" not in str(caught.value)
+
+
 @pytest.mark.parametrize("password", ["secret", "hunter2hunter2", "bbbbbbbb", "p%C3%A4ss"])
 def test_a_server_that_repeats_a_password(password: str) -> None:
     with guarded() as server:
