@@ -33,6 +33,10 @@ _WINDOW = 60
 """The number of bytes of the input that an error shows."""
 
 
+TOO_DEEP = "nested too deeply, or contains itself"
+"""The fault of a value whose levels exceed Python's stack."""
+
+
 class FnabiError(Exception):
     """Any error that fnabi raises.
 

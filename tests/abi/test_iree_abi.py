@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fnabi import CallError, FormatError, RangeError, iree_abi, types
+from fnabi import ArgumentValueError, CallError, FormatError, RangeError, iree_abi, types
 from fnabi.types import (
     Buffer,
     Dict,
@@ -450,7 +450,7 @@ def test_types_too_deep_for_the_message() -> None:
     type: Type = Null()
     for _ in range(100_000):
         type = HomogeneousList(type)
-    with pytest.raises(CallError, match=r"^iree_abi\.encode: "):
+    with pytest.raises(ArgumentValueError, match=r"^iree_abi\.encode: signature: nested too deep"):
         iree_abi.encode(Signature((type,), ()))
     while isinstance(type, HomogeneousList):  # taken apart, for its end would recurse
         type = type.element
@@ -750,6 +750,8 @@ def test_without_an_order_keys_are_sorted() -> None:
     assert (
         refusal('"unknown"', {"a": [{1: 2}]}) == "0: ['a'][0]: expected keys that are str, got int"
     )
+    value["b"] = [value]
+    assert refusal('"unknown"', value) == "0: nested too deeply, or contains itself"
 
 
 def test_gaps() -> None:

@@ -88,6 +88,11 @@ def test_from_numpy_refuses_what_is_no_dtype():
         DType.from_numpy("foo")
     with pytest.raises(ArgumentTypeError, match="dtype: expected a NumPy dtype, got int"):
         DType.from_numpy(7)
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ArgumentTypeError, match="dtype: expected a NumPy dtype, got list"):
+        DType.from_numpy(deep)
 
 
 def test_from_numpy_refuses_the_other_byte_order():

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fnabi
-from fnabi import Any, AnyArray, CallError
+from fnabi import Any, AnyArray, ArgumentValueError, CallError
 
 LONG = "a string longer than seven bytes"
 
@@ -133,9 +133,9 @@ def test_bad_values():
         Any("\ud800")
     deep: list[object] = []
     deep.append(deep)
-    with pytest.raises(RecursionError):
+    with pytest.raises(ArgumentValueError, match=r"^Any: value: nested too deeply"):
         Any(deep)
-    with pytest.raises(RecursionError):
+    with pytest.raises(ArgumentValueError, match=r"^AnyArray: values: nested too deeply"):
         AnyArray([1, deep])
     with pytest.raises(AttributeError):
         Any(1).value = 2

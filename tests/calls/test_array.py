@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fnabi
-from fnabi import Array, CallError, Dict, List, Map, RangeError, Shape
+from fnabi import ArgumentValueError, Array, CallError, Dict, List, Map, RangeError, Shape
 from fnabi._base.lane import Function
 from support import callee, strategies
 from support.sanitizers import FOREIGN_FREE, check_grown, examples, resident
@@ -418,10 +418,63 @@ def test_depth() -> None:
     for run in (value.tolist, lambda: value == same, lambda: hash(value)):
         with pytest.raises(RecursionError, match=CYCLE):
             run()
+
+
+def nested_dict() -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    nested["key"] = [nested]
+    return nested
+
+
+def nested_list(levels: int) -> list[Any]:
     nested: list[Any] = []
-    nested.append(nested)
-    with pytest.raises(RecursionError, match=CYCLE):
-        Array(nested)
+    for _ in range(levels):
+        nested = [nested]
+    if levels == 0:
+        nested.append((nested,))
+    return nested
+
+
+class Converts:
+    def __tvm_ffi_value__(self) -> object:
+        return Converts()
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [nested_list(0), nested_list(300_000), nested_dict(), Converts()],
+    ids=["list", "deep", "dict", "method"],
+)
+def test_python_values_without_end(nested: Any) -> None:
+    made, named = List([1]), Dict()
+    for run, where in (
+        (lambda: Array([nested]), "Array: values"),
+        (lambda: List((nested,)), "List: values"),
+        (lambda: made.append(nested), "List.append: value"),
+        (lambda: made.insert(0, nested), "List.insert: value"),
+        (lambda: made.extend([nested]), "List.extend: values"),
+        (lambda: made.__setitem__(0, nested), "List: value"),
+        (lambda: Map({"key": nested}), "Map: pairs"),
+        (lambda: Dict([("key", 1), ("other", nested)]), r"Dict: pairs\[1\]"),
+        (lambda: named.update(key=nested), "Dict.update: pairs"),
+        (lambda: named.__setitem__("key", nested), "Dict: value"),
+        (lambda: plain("first")(nested), "first: argument 0"),
+    ):
+        with pytest.raises(
+            ArgumentValueError, match=f"^{where}: nested too deeply, or contains itself$"
+        ):
+            run()  # type: ignore[no-untyped-call]
+    assert (made, named) == ([1], {})
+    assert Array([nested_list(30)]).tolist() == [nested_list(30)]
+
+
+def test_the_depth_of_the_caller_is_not_that_of_a_value() -> None:
+    def down() -> None:
+        Array([[1]])
+        down()
+
+    with pytest.raises(RecursionError):
+        down()
 
 
 # ----------------------------------------------------------------------------------------- callees

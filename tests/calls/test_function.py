@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 import fnabi
-from fnabi import CallError, Function, LibraryError
+from fnabi import ArgumentValueError, CallError, Function, LibraryError
 from support.apart import run_apart
 from support.callee import SOURCES, callee_library, exported, interop_library
 from support.sanitizers import SANITIZE, check_grown, check_nothing_kept, resident
@@ -503,7 +503,7 @@ def test_an_argument_that_stands_for_itself():
             plain("first")(with_method(f"__tvm_ffi_{name}__", Odd))
     deep: list[object] = []
     deep.append(deep)
-    with pytest.raises(RecursionError):
+    with pytest.raises(ArgumentValueError, match=r"^first: argument 0: nested too deeply"):
         plain("first")(deep)
 
 

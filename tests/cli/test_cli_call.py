@@ -311,19 +311,17 @@ def test_lists_without_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        ("list", "[" * 60_000 + "]" * 60_000),
-        ("dict", '{"":' * 20_000 + "1" + "}" * 20_000),
-    ],
+    "text",
+    ["[" * 60_000 + "]" * 60_000, '{"":' * 20_000 + "1" + "}" * 20_000],
+    ids=["list", "dict"],
 )
-def test_values_of_many_levels(kind: str, text: str) -> None:
+def test_values_of_many_levels(text: str) -> None:
     """CPython 3.14 reads more levels than others, and the call lane ends there."""
     done = call("same", text)
     assert (done.status, done.out) == (1, "")
     assert re.fullmatch(
         r"fnabi: (argument 0: the JSON is nested too deeply"
-        rf"|same: RecursionError: .* while a {kind} is converted)\n",
+        r"|same: argument 0: nested too deeply, or contains itself)\n",
         done.err,
     )
 

@@ -3,6 +3,7 @@
 
 #include "lane/calls/from_value.h"
 #include "lane/calls/init.h"
+#include "lane/calls/level.h"
 #include "lane/calls/to_value.h"
 #include "lane/runtime/call_error.h"
 
@@ -13,7 +14,10 @@ static PyObject* any_new(PyTypeObject* type, PyObject* args, PyObject* names) {
     return NULL;
   (void)type;
   fnabi_any any;
-  if (lane_own(value, &any) < 0) return NULL;
+  if (lane_own(value, &any) < 0) {
+    lane_name_value("Any: value");
+    return NULL;
+  }
   PyObject* self = lane_any_new(&any);
   fnabi_any_release(&any);
   return self;

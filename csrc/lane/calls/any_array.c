@@ -3,6 +3,7 @@
 
 #include "lane/calls/from_value.h"
 #include "lane/calls/init.h"
+#include "lane/calls/level.h"
 #include "lane/calls/to_value.h"
 #include "lane/runtime/call_error.h"
 #include "lane/runtime/interrupt.h"
@@ -45,6 +46,7 @@ static PyObject* array_new(PyTypeObject* type, PyObject* args,
       good =
           lane_own(PyList_GetItem(fast, i), lane_any_array_data(self) + i) == 0;
     if (good) continue;
+    lane_name_value("AnyArray: values");
     ((lane_any_array*)self)->size = i; /* the others take no time to release */
     Py_CLEAR(self);
   }

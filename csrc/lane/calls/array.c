@@ -5,6 +5,7 @@
 #include "lane/calls/dialect.h"
 #include "lane/calls/from_value.h"
 #include "lane/calls/init.h"
+#include "lane/calls/level.h"
 #include "lane/calls/to_value.h"
 #include "lane/calls/wrap.h"
 #include "lane/runtime/call_error.h"
@@ -48,7 +49,7 @@ static fnabi_seq_object* own_items(PyObject* items, bool as_list) {
     PyErr_NoMemory();
     return NULL;
   }
-  if (Py_EnterRecursiveCall(" while a list is converted")) {
+  if (lane_level_enter(" while a list is converted") < 0) {
     fnabi_object_release(seq);
     return NULL;
   }
@@ -67,7 +68,7 @@ static fnabi_seq_object* own_items(PyObject* items, bool as_list) {
       if (status == 0) status = check_size(items, list, size);
     }
   }
-  Py_LeaveRecursiveCall();
+  lane_level_leave();
   if (status == 0) return seq;
   seq->size = i; /* what was never touched takes no time to release */
   fnabi_object_release(seq);
@@ -128,18 +129,22 @@ static fnabi_seq_object* own_values(PyObject* values, const char* function,
   if (is_seq(values)) {
     return copy(seq_of(values), 0, 1, length(values), as_list);
   }
-  if (PyList_Check(values) || PyTuple_Check(values))
-    return own_items(values, as_list);
-  PyObject* iterator = PyObject_GetIter(values);
-  if (iterator == NULL) {
-    lane_type_error_got(values, "%s: values: expected an iterable", function);
-    return NULL;
+  PyObject* items;
+  if (PyList_Check(values) || PyTuple_Check(values)) {
+    items = Py_NewRef(values);
+  } else {
+    PyObject* iterator = PyObject_GetIter(values);
+    if (iterator == NULL) {
+      lane_type_error_got(values, "%s: values: expected an iterable", function);
+      return NULL;
+    }
+    items = lane_list(iterator);
+    Py_DECREF(iterator);
+    if (items == NULL) return NULL;
   }
-  PyObject* items = lane_list(iterator);
-  Py_DECREF(iterator);
-  if (items == NULL) return NULL;
   fnabi_seq_object* made = own_items(items, as_list);
   Py_DECREF(items);
+  if (made == NULL) lane_name_value("%s: values", function);
   return made;
 }
 
@@ -482,12 +487,16 @@ static PyObject* add(PyObject* left, PyObject* right) {
 /* New values are converted first, because that may run Python code, which may
  * change the list. Old values are released last, for the same reason. */
 
-static int insert_at(PyObject* self, Py_ssize_t i, PyObject* value) {
+static int insert_at(PyObject* self, Py_ssize_t i, PyObject* value,
+                     const char* function) {
   fnabi_any any;
   lane_context outer = lane_enter(self);
   int status = lane_own(value, &any);
   lane_leave(outer);
-  if (status < 0) return -1;
+  if (status < 0) {
+    lane_name_value("%s: value", function);
+    return -1;
+  }
   Py_ssize_t size = length(self);
   if (i < 0) i = i + size < 0 ? 0 : i + size;
   if (i > size) i = size;
@@ -600,7 +609,10 @@ static int set_subscript(PyObject* self, PyObject* key, PyObject* value) {
   lane_context outer = lane_enter(self);
   int status = value != NULL ? lane_own(value, &any) : 0;
   lane_leave(outer);
-  if (status < 0) return -1;
+  if (status < 0) {
+    lane_name_value("List: value");
+    return -1;
+  }
   Py_ssize_t i;
   status = index_of(self, key, &i);
   if (status == 0 && (i < 0 || i >= length(self))) {
@@ -621,14 +633,14 @@ static PyObject* none_or_null(int status) {
 }
 
 static PyObject* list_append(PyObject* self, PyObject* value) {
-  return none_or_null(insert_at(self, PTRDIFF_MAX, value));
+  return none_or_null(insert_at(self, PTRDIFF_MAX, value, "List.append"));
 }
 
 static PyObject* list_insert(PyObject* self, PyObject* args) {
   Py_ssize_t i;
   PyObject* value;
   if (!PyArg_ParseTuple(args, "nO:insert", &i, &value)) return NULL;
-  return none_or_null(insert_at(self, i, value));
+  return none_or_null(insert_at(self, i, value, "List.insert"));
 }
 
 static PyObject* list_extend(PyObject* self, PyObject* values) {

@@ -6,6 +6,7 @@
 #include "lane/calls/from_value.h"
 #include "lane/calls/init.h"
 #include "lane/calls/keys.h"
+#include "lane/calls/level.h"
 #include "lane/calls/to_value.h"
 #include "lane/calls/wrap.h"
 #include "lane/runtime/call_error.h"
@@ -74,7 +75,7 @@ static int pairs_of_dict(pairs* p, PyObject* dict) {
   Py_ssize_t size = PyDict_Size(dict), at = 0;
   PyObject *key, *value;
   if (pairs_open(p, (uint64_t)size) < 0) return -1;
-  int status = Py_EnterRecursiveCall(" while a dict is converted") ? -1 : 0;
+  int status = lane_level_enter(" while a dict is converted");
   if (status == 0) {
     while (status == 0 && PyDict_Next(dict, &at, &key, &value)) {
       if (p->count == size) {
@@ -87,7 +88,7 @@ static int pairs_of_dict(pairs* p, PyObject* dict) {
       Py_DECREF(key);
       Py_DECREF(value);
     }
-    Py_LeaveRecursiveCall();
+    lane_level_leave();
   }
   if (status == 0 && (p->count != size || PyDict_Size(dict) != size))
     status = lane_call_error("the dict changed while it was converted");
@@ -128,6 +129,7 @@ static int pairs_of_list(pairs* p, PyObject* list, const char* function) {
                     function, i, PyTuple_Size(pair));
     } else {
       status = pairs_add(p, PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1));
+      if (status < 0) lane_name_value("%s: pairs[%zd]", function, i);
     }
     Py_XDECREF(pair);
   }
@@ -137,7 +139,11 @@ static int pairs_of_list(pairs* p, PyObject* list, const char* function) {
 
 /* Converts a mapping or an iterable of pairs. */
 static int pairs_of(pairs* p, PyObject* source, const char* function) {
-  if (PyDict_Check(source)) return pairs_of_dict(p, source);
+  if (PyDict_Check(source)) {
+    int status = pairs_of_dict(p, source);
+    if (status < 0) lane_name_value("%s: pairs", function);
+    return status;
+  }
   if (is_map(source)) return pairs_of_map(p, map_of(source));
   PyObject* list = NULL;
   int is_mapping = lane_has(source, "keys");
@@ -600,6 +606,8 @@ static int set_subscript(PyObject* self, PyObject* key, PyObject* value) {
   if (lane_own(value, &v) == 0) {
     if (lane_keys_set(map_of(self), &k, &v) == 0) return 0;
     fnabi_any_release(&v);
+  } else {
+    lane_name_value("Dict: value");
   }
   fnabi_any_release(&k);
   return -1;
@@ -627,7 +635,7 @@ static PyObject* dict_update(PyObject* self, PyObject* args, PyObject* named) {
       (pairs_of(&p, source, "Dict.update") < 0 || set_pairs(self, &p) < 0))
     return NULL;
   if (named != NULL &&
-      (pairs_of_dict(&p, named) < 0 || set_pairs(self, &p) < 0))
+      (pairs_of(&p, named, "Dict.update") < 0 || set_pairs(self, &p) < 0))
     return NULL;
   Py_RETURN_NONE;
 }

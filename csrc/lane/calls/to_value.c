@@ -11,6 +11,7 @@
 #include "lane/calls/dtype.h"
 #include "lane/calls/error.h"
 #include "lane/calls/function.h"
+#include "lane/calls/level.h"
 #include "lane/calls/map.h"
 #include "lane/calls/moved.h"
 #include "lane/calls/tensor_import.h"
@@ -270,9 +271,9 @@ static int own_answer(PyObject* value, PyObject* answer, fnabi_any* out) {
   if (answer == NULL) return -1;
   int status = -1;
   if (!is_itself(value, answer) &&
-      Py_EnterRecursiveCall(" while a value is converted") == 0) {
+      lane_level_enter(" while a value is converted") == 0) {
     status = lane_own(answer, out);
-    Py_LeaveRecursiveCall();
+    lane_level_leave();
   }
   Py_DECREF(answer);
   return status < 0 ? -1 : LANE_MADE;

@@ -14,6 +14,7 @@ import msgspec
 
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import (
+    TOO_DEEP,
     ArgumentTypeError,
     ArgumentValueError,
     CallError,
@@ -310,8 +311,10 @@ def encode(
         raise RangeError(text) from problem
     except TypeError as problem:
         raise ArgumentTypeError(f"{function}: {argument}: {problem}") from problem
-    except (UnicodeEncodeError, RecursionError) as problem:
+    except UnicodeEncodeError as problem:
         raise ArgumentValueError(f"{function}: {argument}: {problem}") from problem
+    except RecursionError as problem:
+        raise ArgumentValueError(f"{function}: {argument}: {TOO_DEEP}") from problem
     return fill(write, function, message, len(message))
 
 

@@ -237,7 +237,7 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
             raise ArgumentTypeError("DType.from_numpy: dtype: expected a NumPy dtype, got None")
         try:
             given = numpy.dtype(dtype)
-        except (TypeError, ValueError) as problem:
+        except (TypeError, ValueError, RecursionError) as problem:
             if isinstance(dtype, str):
                 raise ArgumentValueError(f"DType.from_numpy: dtype: {problem}") from problem
             raise ArgumentTypeError(

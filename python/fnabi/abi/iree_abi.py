@@ -27,7 +27,7 @@ from fnabi._base import core, records
 from fnabi._base.arguments import check_type
 from fnabi._base.core import Data
 from fnabi._fnabi import lib
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, Mismatch, type_name
+from fnabi.errors import TOO_DEEP, ArgumentTypeError, ArgumentValueError, Mismatch, type_name
 from fnabi.types import (
     Dict,
     HomogeneousList,
@@ -304,6 +304,8 @@ def _convert(convert: _Converter, type: Type, value: Any, where: str) -> Any:
     except Mismatch as problem:
         path = problem.path
         raise problem.kind(f"{where}: {path and path + ': '}{problem.reason}") from None
+    except RecursionError:
+        raise ArgumentValueError(f"{where}: {TOO_DEEP}") from None
 
 
 def _flatten(type: Type, value: Any) -> Any:
