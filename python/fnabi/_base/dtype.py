@@ -195,7 +195,8 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
 
         """
         numpy = load_numpy("DType.to_numpy")
-        name = f"int{self.bits}" if self.kind == "signless" else self._lane
+        own = {"signless": f"int{self.bits}", "bool": "bool"}  # a bool is a byte
+        name = own.get(self.kind, self._lane)
         scalar: Any = name if name in NUMPY_OWN else self._ml_dtypes_scalar(name)
         dtype: np.dtype[Any] = numpy.dtype(scalar)
         if self.lanes == 1:
@@ -297,13 +298,12 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
 
     @property
     def _lane(self) -> str:
-        if self.kind in ("bool", "index") or (self.kind == "handle" and self.bits == 64):
-            return self.kind
-        text = f"{_PREFIX.get(self.kind, self.kind)}{self.bits}"
+        bits = "" if self.bits == _ALONE.get(self.kind) else self.bits
+        text = f"{_PREFIX.get(self.kind, self.kind)}{bits}"
         return f"{text}_{self.format}" if self.format else text
 
     def __str__(self) -> str:
-        if self.kind == "handle" and self.bits == self.lanes == 0:
+        if self.kind == "handle" and self.bits == self.lanes == 0 and not self.format:
             return "void"
         return self._lane if self.lanes == 1 else f"{self._lane}x{self.lanes}"
 
