@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -653,6 +654,12 @@ def test_diff_since(fleet: Path, clock: Clock, capfd: Any, tmp_path: Path) -> No
     assert main(["diff", "--catalog", "c.duckdb", "--since", "2026-10-02 04:00"]) == 0
     out = capfd.readouterr().out
     assert out == "compatible since 2026-10-02 04:00:00+00:00: no file has changed\n"
+    for words in (["c.duckdb"] * 2, ["c.duckdb", "--since=2026-10-02 04:00"]):
+        assert main(["diff", "--catalog", *words, "--runtime=3.13.0"]) == 0
+        assert "unknown" not in capfd.readouterr().out
+        assert main(["diff", "--catalog", *words, "--runtime=3.99.0"]) == 4
+        out = capfd.readouterr().out.replace(" since 2026-10-02 04:00:00+00:00", "")
+        assert re.search(r"unknown: (\d+) files: \1 unknown\n\Z", out)
     assert main(["diff", "--catalog", "none.duckdb", "--since", "7d"]) == 3
 
 

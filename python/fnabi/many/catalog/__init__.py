@@ -401,6 +401,8 @@ class Catalog:
 
         The comparisons are those of `catalog_diff.compare_catalogs`, and `catalog_diff.group` and
         `report.write` take them. A file that could not be read then, and can be now, is added.
+        If `runtime` names a release that was not measured, modules that are as they were are
+        unknown.
 
         Args:
             since: The time, as for `find`.
@@ -418,7 +420,7 @@ class Catalog:
         asked = asked_releases("Catalog.diff", runtime, driver, machine)
         then = parse_moment(since, "Catalog.diff: since")
         self._check_moment("Catalog.diff: since", then)
-        return [*compare_sides(*sides_since(self._rows, then), asked)]
+        return [*compare_sides(*sides_since(self._rows, then, asked), asked)]
 
     def _check_moment(self, where: str, moment: datetime) -> None:
         """Raise an error for a time of which the catalog knows nothing."""

@@ -24,6 +24,8 @@ from fnabi.many.catalog._table import ROOTS
 Rows: TypeAlias = Callable[..., list[Any]]
 """Returns the rows of a query of a catalog."""
 
+_COLUMNS = "file, digest, error, record"
+
 _KEPT = 4096
 """The number of comparisons that are kept, since many files may be equal."""
 
@@ -62,11 +64,18 @@ def side_of(rows: Rows, table: str = "files") -> Side:
     return Side(rows, table, _entries(rows, table))
 
 
-def sides_since(rows: Rows, then: datetime) -> tuple[Side, Side]:
-    """Return what has changed in a catalog since a time: as it was, and as it is."""
+def sides_since(rows: Rows, then: datetime, asked: Asked) -> tuple[Side, Side]:
+    """Return what has changed in a catalog since a time: as it was, and as it is.
+
+    Where releases are named that nobody measured, that is all files, since none is compatible.
+    """
     time = f"TIMESTAMP '{then.isoformat(sep=' ')}'"
-    past = f"(FROM past_files WHERE since <= {time} AND until > {time})"
-    old, new = side_of(rows, past), side_of(rows, f"(FROM files WHERE since > {time})")
+    past = f"SELECT {_COLUMNS} FROM past_files WHERE since <= {time} AND until > {time}"
+    now = f"SELECT {_COLUMNS} FROM files WHERE since > {time}"
+    if asked.unmeasured:
+        same = f"SELECT {_COLUMNS} FROM files WHERE since <= {time}"
+        past, now = (f"{each} UNION ALL {same}" for each in (past, now))
+    old, new = side_of(rows, f"({past})"), side_of(rows, f"({now})")
     for name, entry in [*old.entries.items()]:
         if entry.error is not None and name in new.entries and not new.entries[name].error:
             del old.entries[name]  # what could not be read is new
