@@ -126,6 +126,8 @@ def test_an_error_is_an_object():
     assert plain("first")(again).ffi_error.backtrace == error.backtrace
     with pytest.raises(TypeError):
         fnabi.Error()
+    error = fnabi.Error("ValueError", "it's\nwrong", "many lines")
+    assert repr(error) == """Error('ValueError', "it's\\nwrong")"""
 
 
 def test_nothing_is_explained_by_an_earlier_error():

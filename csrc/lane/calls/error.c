@@ -413,6 +413,20 @@ static PyObject* error_reduce(PyObject* self, PyObject* unused) {
   return reduced;
 }
 
+/* The backtrace, which may have many lines, is left out. */
+static PyObject* error_repr(PyObject* self) {
+  const fnabi_error_object* error =
+      (fnabi_error_object*)((lane_object*)self)->object;
+  PyObject *kind = lane_text(&error->kind),
+           *message = kind ? lane_text(&error->message) : NULL,
+           *text = message
+                       ? PyUnicode_FromFormat("Error(%R, %R)", kind, message)
+                       : NULL;
+  Py_XDECREF(kind);
+  Py_XDECREF(message);
+  return text;
+}
+
 static PyMethodDef error_methods[] = {
     {"__reduce__", error_reduce, METH_NOARGS, "For copies and pickles."}, {0}};
 
@@ -431,6 +445,7 @@ static PyType_Slot error_slots[] = {
     {Py_tp_new, error_new},
     {Py_tp_methods, error_methods},
     {Py_tp_getset, error_getset},
+    {Py_tp_repr, error_repr},
     {0}};
 
 static PyType_Spec error_spec = {
