@@ -67,15 +67,23 @@ def test_who_takes_an_array_first() -> None:
 @pytest.mark.parametrize(
     ("name", "give", "problem"),
     [
-        ("stream", lambda: None, 'expected a capsule named "arrow_array_stream", got None'),
-        ("stream", lambda: 5, 'expected a capsule named "arrow_array_stream", got 5'),
-        ("stream", COLUMNS.__arrow_c_schema__, 'named "arrow_array_stream", got <capsule'),
+        ("stream", lambda: None, 'expected a capsule named "arrow_array_stream", got NoneType$'),
+        ("stream", lambda: 5, 'expected a capsule named "arrow_array_stream", got int$'),
+        ("stream", COLUMNS.__arrow_c_schema__, '_stream", got one named "arrow_schema"$'),
         ("stream", lambda: lane.arrow_capsule("arrow_array_stream")[0], "has been consumed"),
         ("array", lambda: None, "__arrow_c_array__: expected tuple of 2 capsules, got NoneType"),
         ("array", lambda: (), "__arrow_c_array__: expected tuple of 2 capsules, got tuple of 0"),
         ("array", COLUMNS.__arrow_c_schema__, "expected tuple of 2 capsules, got PyCapsule"),
-        ("array", lambda: COLUMNS.__arrow_c_array__()[::-1], 'named "arrow_array", got <capsule'),
-        ("array", lambda: (None, COLUMNS.__arrow_c_array__()[1]), 'named "arrow_schema", got None'),
+        (
+            "array",
+            lambda: COLUMNS.__arrow_c_array__()[::-1],
+            'named "arrow_array", got one named "arrow_schema"$',
+        ),
+        (
+            "array",
+            lambda: (None, COLUMNS.__arrow_c_array__()[1]),
+            'named "arrow_schema", got NoneType$',
+        ),
     ],
 )
 def test_what_is_no_capsule(name: str, give: Callable[[], object], problem: str) -> None:

@@ -44,6 +44,22 @@ static PyObject* arrow_capsule(PyObject* module, PyObject* name) {
   return Py_BuildValue("NN", capsule, PyLong_FromVoidPtr(structure));
 }
 
+/* What is given instead of a capsule of a kind, as text. */
+static PyObject* not_a(const char* kind, PyObject* given) {
+  static const char expected[] = "expected a capsule named";
+  if (PyCapsule_CheckExact(given)) {
+    const char* name = PyCapsule_GetName(given);
+    if (name == NULL && PyErr_Occurred()) return NULL;
+    return PyUnicode_FromFormat("%s \"%s\", got one named \"%s\"", expected,
+                                kind, name != NULL ? name : "");
+  }
+  PyObject *type = PyType_GetName(Py_TYPE(given)), *text = NULL;
+  if (type != NULL)
+    text = PyUnicode_FromFormat("%s \"%s\", got %U", expected, kind, type);
+  Py_XDECREF(type);
+  return text;
+}
+
 static PyObject* arrow_take(PyObject* module, PyObject* args) {
   PyObject *capsule, *name, *number;
   (void)module;
@@ -56,9 +72,7 @@ static PyObject* arrow_take(PyObject* module, PyObject* args) {
     if (!PyErr_Occurred()) lane_type_error("arrow_take: expected a structure");
     return NULL;
   }
-  if (!PyCapsule_IsValid(capsule, kind))
-    return PyUnicode_FromFormat("expected a capsule named \"%s\", got %R", kind,
-                                capsule);
+  if (!PyCapsule_IsValid(capsule, kind)) return not_a(kind, capsule);
   if (!fnabi_arrow_move(kind, PyCapsule_GetPointer(capsule, kind), structure))
     return PyUnicode_FromFormat("the capsule \"%s\" has been consumed", kind);
   Py_RETURN_NONE;
