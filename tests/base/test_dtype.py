@@ -1,5 +1,6 @@
 """Element types: sizes, NumPy dtypes, buffer formats."""
 
+import enum
 import subprocess
 import sys
 
@@ -221,3 +222,15 @@ def test_names_and_kinds() -> None:
         DType("float32", 32)
     with pytest.raises(CallError, match=r"^DType: bits: expected int, got str"):
         DType("float", "32")  # type: ignore[arg-type]
+
+
+def test_members_of_enums_and_bools_become_plain_values() -> None:
+    class Kind(enum.StrEnum):
+        FLOAT = "float"
+
+    class Bits(enum.IntEnum):
+        WORD = 32
+
+    made = DType(Kind.FLOAT, Bits.WORD, "", True)
+    assert repr(made) == "DType(kind='float', bits=32)"
+    assert (str(made), str(DType("signless", True))) == ("float32", "i1")

@@ -21,7 +21,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fnabi
-from fnabi import CallError, Columns, FormatError, cconv, declaration, iree_abi, raw, sip
+from fnabi import (
+    ArgumentValueError,
+    CallError,
+    Columns,
+    FormatError,
+    cconv,
+    declaration,
+    iree_abi,
+    raw,
+    sip,
+)
 from fnabi._fnabi import lib
 from fnabi.many.columns import Abi, RowError
 from fnabi.many.columns import _part as columns_part
@@ -649,6 +659,11 @@ def test_text_of_every_sort() -> None:
     assert outcomes(fnabi.decode_columns(["\ud800"], "iree_abi")) == [("json", 0, "")]
     with pytest.raises(CallError, match=r"^decode_columns: strings: row 1: .*surrogates"):
         fnabi.decode_columns(["", "\ud800"])
+    part = memoryview(b"I_1_!_R_1_!_")[::2]
+    assert fnabi.decode_columns([part, None, "x"]).errors == (RowError(2, "raw-inputs", 0),)
+    part.release()
+    with pytest.raises(ArgumentValueError, match=r"^decode_columns: strings: row 1: .*released"):
+        fnabi.decode_columns(["", part])
 
 
 @pytest.mark.parametrize(

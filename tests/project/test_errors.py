@@ -682,6 +682,9 @@ def test_every_parse_accepts_str_and_bytes(parse: Callable[[Any], Any], text: st
     data = text.encode()
     for each in (data, bytearray(data), memoryview(data)):
         assert outcome(parse, each) == outcome(parse, text)
+    each.release()
+    with pytest.raises(fnabi.ArgumentValueError, match=r": text: .*released"):
+        parse(each)
     assert next(iter(inspect.signature(parse).parameters)) == "text"
     with pytest.raises((fnabi.FormatError, fnabi.ArgumentValueError)):
         parse(b"\xff(")

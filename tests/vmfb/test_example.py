@@ -58,6 +58,12 @@ def test_arrays_that_numpy_has_not(dims: str) -> None:
         example.example_values(signature)
 
 
+def test_a_dim_that_is_a_bool() -> None:
+    signature = Signature.parse("(float32[?x3]) -> ()")
+    assert example.runner_inputs(signature, dim=True) == ["--input=1x3xf32"]
+    assert example.example_values(signature, dim=True)[0].shape == (1, 3)
+
+
 @pytest.mark.parametrize("dim", [2**63, 10**5000], ids=["2**63", "10**5000"])
 @pytest.mark.parametrize("type", ["float32[?]", "float32[*]", 'ref<"!hal.buffer_view">'])
 def test_a_dim_that_numpy_has_not(dim: int, type: str) -> None:

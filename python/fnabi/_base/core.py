@@ -63,7 +63,10 @@ def data_bytes(data: object, function: str, argument: str = "text") -> bytes:
             )
         return data.encode("ascii")
     if isinstance(data, (bytearray, memoryview)):
-        return bytes(data)
+        try:
+            return bytes(data)
+        except ValueError as problem:  # it was released
+            raise ArgumentValueError(f"{function}: {argument}: {problem}") from None
     raise ArgumentTypeError(
         f"{function}: {argument}: expected bytes, bytearray, memoryview or str,"
         f" got {type_name(data)}"

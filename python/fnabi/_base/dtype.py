@@ -115,7 +115,8 @@ class _DTypeMeta(msgspec.StructMeta):
                     raise ArgumentTypeError(f"DType: {name}: expected int, got {type_name(number)}")
             if not isinstance(format, str):
                 raise ArgumentTypeError(f"DType: format: expected str, got {type_name(format)}")
-            return super().__call__(kind, bits, format, lanes)
+            # members of enums and bools have other texts than plain values
+            return super().__call__(str.__str__(kind), int(bits), str.__str__(format), int(lanes))
 
 
 class DType(Record, frozen=True, metaclass=_DTypeMeta):

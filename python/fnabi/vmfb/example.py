@@ -54,15 +54,17 @@ def example_values(signature: types.Signature, dim: int = DIM) -> tuple[Any, ...
 
     """
     check_type("example.example_values: signature", signature, types.Signature)
-    _check_dim("example.example_values", dim)
+    dim = _plain_dim("example.example_values", dim)
     numpy = load_numpy("example.example_values")
     return tuple(_value(numpy, type, dim) for type in signature.inputs)
 
 
-def _check_dim(function: str, dim: object) -> None:
+def _plain_dim(function: str, dim: int) -> int:
+    """Return an argument as an int of Python itself, not as a bool or the member of an enum."""
     check_type(f"{function}: dim", dim, int)
-    if isinstance(dim, int) and dim < 0:
+    if dim < 0:
         raise ArgumentValueError(f"{function}: dim: {shown_int(dim)} is below 0")
+    return int(dim)
 
 
 def _value(numpy: Any, type: types.Type, dim: int) -> Any:
@@ -135,7 +137,7 @@ def runner_inputs(
 
     """
     check_type("example.runner_inputs: signature", signature, types.Signature)
-    _check_dim("example.runner_inputs", dim)
+    dim = _plain_dim("example.runner_inputs", dim)
     outputs = outputs or {}
     flags = []
     for index, type in enumerate(signature.inputs):

@@ -101,7 +101,7 @@ def _pack(strings: Sequence[Any], abi: Abi, first: int) -> bytes:
         try:
             core.encode_into(strings, message)
             return bytes(message)
-        except (UnicodeEncodeError, TypeError, OverflowError):
+        except (ValueError, TypeError, OverflowError, BufferError):
             pass
     core.encode_into([_plain(text, abi, first + i) for i, text in enumerate(strings)], message)
     return bytes(message)
@@ -109,13 +109,13 @@ def _pack(strings: Sequence[Any], abi: Abi, first: int) -> bytes:
 
 def _plain(text: Any, abi: Abi, row: int) -> bytes | None:
     """Return the bytes of a text, None for a null; raise for anything else."""
-    if isinstance(text, (bytes, bytearray, memoryview)):
-        return bytes(text)
-    if isinstance(text, str):
-        try:
+    try:
+        if isinstance(text, (bytes, bytearray, memoryview)):
+            return bytes(text)
+        if isinstance(text, str):
             return text.encode("utf-8", "surrogatepass" if abi == "iree_abi" else "surrogateescape")
-        except UnicodeEncodeError as problem:
-            raise ArgumentValueError(f"decode_columns: strings: row {row}: {problem}") from None
+    except ValueError as problem:  # a surrogate, or a view that was released
+        raise ArgumentValueError(f"decode_columns: strings: row {row}: {problem}") from None
     if _is_null(text):
         return None
     raise ArgumentTypeError(
