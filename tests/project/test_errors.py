@@ -211,10 +211,14 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
     "example.runner_function": [example.runner_function],
     "example.runner_inputs": [
         example.runner_inputs,
+        lambda x: example.runner_inputs(SIGNATURE, x),
         lambda x: example.runner_inputs(SIGNATURE, None, x),
     ],
     "example.runner_module": [example.runner_module],
-    "example.unknown_shapes": [example.unknown_shapes],
+    "example.unknown_shapes": [
+        example.unknown_shapes,
+        lambda x: example.unknown_shapes(SIGNATURE, x),
+    ],
     "extract.extract": [
         lambda x: extract.extract(x, "."),
         lambda x: extract.extract([x], "."),

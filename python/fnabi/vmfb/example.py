@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fnabi import types
@@ -138,7 +138,8 @@ def runner_inputs(
     """
     check_type("example.runner_inputs: signature", signature, types.Signature)
     dim = _plain_dim("example.runner_inputs", dim)
-    outputs = outputs or {}
+    outputs = {} if outputs is None else outputs
+    check_type("example.runner_inputs: outputs", outputs, Mapping, expected="a mapping")
     flags = []
     for index, type in enumerate(signature.inputs):
         type = type.type if isinstance(type, types.Named) else type
@@ -235,7 +236,8 @@ def unknown_shapes(
 
     """
     check_type("example.unknown_shapes: signature", signature, types.Signature)
-    outputs = outputs or {}
+    outputs = {} if outputs is None else outputs
+    check_type("example.unknown_shapes: outputs", outputs, Mapping, expected="a mapping")
     found = []
     for index, type in enumerate(signature.inputs):
         type = type.type if isinstance(type, types.Named) else type
