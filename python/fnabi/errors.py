@@ -233,6 +233,12 @@ class Mismatch(Exception):
         return "".join(f"[{key!r}]" for key in reversed(self.keys))
 
 
+def not_pickled(name: str) -> ArgumentTypeError:
+    """Make the error about a pickle or a copy of an object, by the name of its class."""
+    text = "cannot be pickled or copied: it is only valid in this process"
+    return ArgumentTypeError(f"{name}: {text}")
+
+
 def type_name(value: object) -> str:
     """The name of a value's type, as errors name it."""
     return type(value).__name__

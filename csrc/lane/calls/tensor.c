@@ -623,6 +623,7 @@ static PyMethodDef tensor_methods[] = {
      "Return the tensor's view for notebooks, without its elements."},
     {"__tvm_ffi_object__", tensor_peer, METH_NOARGS,
      "Return the tensor as an object of the package tvm_ffi."},
+    LANE_NOT_PICKLED,
     {0}};
 
 static PyGetSetDef tensor_getset[] = {

@@ -34,7 +34,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fnabi._base import lane
 from fnabi._base.files import check_regular, path_text
@@ -66,6 +66,7 @@ from fnabi.errors import (
     MissingFileError,
     MissingKeyError,
     NotFoundError,
+    not_pickled,
 )
 
 __all__ = [
@@ -141,6 +142,9 @@ class Functions(Mapping[str, "lane.Function"]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+    def __reduce__(self) -> NoReturn:
+        raise not_pickled("Functions")  # it has the loader's handle
 
     def __repr__(self) -> str:
         return f"<functions {', '.join(self._names)}>"
@@ -270,6 +274,9 @@ class Library(lane.Lookup):
         if _MAIN not in self.functions:
             raise NotFoundError(self._lacks(_MAIN))
         return self.functions[_MAIN](*args, **named)
+
+    def __reduce__(self) -> NoReturn:
+        raise not_pickled("Library")
 
     def __repr__(self) -> str:
         return f"<fnabi.Library {self.path!r}>"

@@ -57,6 +57,7 @@ class Tensor(lane.Tensor, Object):
     __ne__ = unequal
     __hash__ = Object.__hash__
     __repr__ = Object.__repr__
+    __reduce__ = Object.__reduce__
 
 
 dialect.tensor = Tensor
