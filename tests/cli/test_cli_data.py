@@ -272,6 +272,39 @@ def test_other_types_as_csv(tmp_path: Path) -> None:
     assert {rows[1][name] for name in values} == {None}
 
 
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_times_keep_their_nanoseconds(tmp_path: Path, format: str) -> None:
+    """Times of Python have microseconds."""
+    times = pa.array([1, None], pa.time64("ns"))
+    lists = pa.array([[1], None], pa.list_(times.type))
+    pairs = pa.array([[("k", 1)], None], pa.map_(pa.string(), times.type))
+    table = pa.table(
+        {
+            "plain": times,
+            "coded": times.dictionary_encode(),
+            "list": lists,
+            "large": lists.cast(pa.large_list(times.type)),
+            "fixed": pa.array([[1], None], pa.list_(times.type, 1)),
+            "struct": pa.StructArray.from_arrays([times], ["t"]),
+            "map": pairs,
+            "sig": ["I1!R1!", None],
+        }
+    )
+    write_ipc(pa.ipc.new_file)(table, tmp_path / "in")
+    assert decode(tmp_path / "in", "-o", tmp_path / f"out.{format}") == 0
+    text = "00:00:00.000000001"
+    nested = ([text], [text], [text], {"t": text}, [["k", text]])
+    expected = dict(zip(("list", "large", "fixed", "struct", "map"), nested, strict=True))
+    row = read_back(tmp_path / f"out.{format}")[1][0]
+    for name, value in expected.items():
+        assert (json.loads(row[name]) if format == "csv" else row[name]) == value
+    assert (row["plain"], row["coded"]) == (text, text)
+    union = pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [times])
+    table = pa.table({"union": union, "sig": ["I1!R1!", None]})
+    write_ipc(pa.ipc.new_file)(table, tmp_path / "in")
+    assert decode(tmp_path / "in", "-o", tmp_path / f"out.{format}") == 1
+
+
 def test_a_scan_as_csv(tmp_path: Path) -> None:
     """The same rows as lines of JSON."""
     folder = str(DATA / "vmfb")

@@ -52,7 +52,9 @@ class JsonLines:
         for first in range(0, batch.num_rows, _LINES):
             part = batch.slice(first, _LINES)
             names = part.schema.names
-            rows = _with_hex(part.select(names[: self._others]).to_pylist())
+            columns = map(_whole_times, part.columns[: self._others])
+            others = type(part).from_arrays([*columns], names=names[: self._others])
+            rows = _with_hex(others.to_pylist())
             lines = _lines_of(rows)
             if len(names) > self._others:
                 own = b"".join(self._convert(part.select(names[self._others :])))
@@ -104,7 +106,7 @@ def json_texts(column: Any) -> Any:
         values = compute.split_pattern(lines, "\n").flatten()[: len(column)]
         texts = compute.binary_slice(values, len('{"":'), -len("}")).cast(pyarrow.large_string())
         return compute.if_else(compute.equal(texts, "null"), None, texts)
-    values = _lines_of(map(_with_hex, column.to_pylist())).splitlines()
+    values = _lines_of(map(_with_hex, _whole_times(column).to_pylist())).splitlines()
     texts = [msgspec.json.decode(each) if each[:1] == b'"' else each.decode() for each in values]
     is_null = [each == b"null" for each in values]
     return pyarrow.array(texts, pyarrow.large_string(), mask=pyarrow.array(is_null))
@@ -138,6 +140,41 @@ def _plans(pyarrow: Any, field: Any) -> int:
         return min(_PLANS, 1 + inside) if type.num_fields > 0 else _PLANS
     plain = "bool_", "int8", "uint8", "int32", "int64", "string", "binary"
     return 1 if any(type == getattr(pyarrow, each)() for each in plain) else _PLANS
+
+
+def _whole_times(column: Any) -> Any:
+    """Return a column with texts for times of nanoseconds, as those of Python lack them."""
+    type = _type_of_whole_times(sys.modules["pyarrow"], column.type)
+    return column if type is column.type else column.cast(type)
+
+
+def _type_of_whole_times(pyarrow: Any, type: Any) -> Any:
+    """Return the type that has such texts, or the same object where there are no such times."""
+    types, text = pyarrow.types, pyarrow.string()
+    if type == pyarrow.time64("ns"):
+        return text
+    if isinstance(type, pyarrow.BaseExtensionType):
+        inner = [type.storage_type]
+    elif types.is_dictionary(type) or types.is_run_end_encoded(type):
+        inner = [type.value_type]
+    elif types.is_map(type):
+        inner = [type.key_type, type.item_type]
+    else:
+        inner = [type.field(index).type for index in range(type.num_fields)]
+    made = [_type_of_whole_times(pyarrow, each) for each in inner]
+    if all(new is old for new, old in zip(made, inner, strict=True)):
+        return type
+    if types.is_struct(type):
+        fields = (type.field(index) for index in range(type.num_fields))
+        return pyarrow.struct([each.with_type(new) for each, new in zip(fields, made, strict=True)])
+    if types.is_map(type):
+        return pyarrow.map_(*made)
+    if types.is_fixed_size_list(type):
+        return pyarrow.list_(*made, type.list_size)
+    for kind in ("list", "large_list"):
+        if getattr(types, f"is_{kind}")(type):
+            return getattr(pyarrow, "list_" if kind == "list" else kind)(*made)
+    return text  # which pyarrow refuses to make of a type that is none of these
 
 
 def _with_hex(value: Any) -> Any:
