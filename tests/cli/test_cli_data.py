@@ -305,6 +305,31 @@ def test_times_keep_their_nanoseconds(tmp_path: Path, format: str) -> None:
     assert decode(tmp_path / "in", "-o", tmp_path / f"out.{format}") == 1
 
 
+def test_columns_and_fields_of_one_name(tmp_path: Path, capsys: Any) -> None:
+    """An object of JSON has one value for each name; CSV has columns of any names."""
+    numbers = pa.array([1, 2]), pa.array([3.0, 4.0])
+    struct = pa.StructArray.from_arrays(numbers, ["a", "a"])
+    texts = pa.array(["I1!R1!"] * 2)
+    for columns, names, formats in (
+        ([texts, *numbers], ["sig", "d", "d"], ["jsonl"]),
+        ([texts, numbers[0], numbers[0]], ["sig", "d", "d"], ["jsonl"]),
+        ([texts, struct], ["sig", "s"], ["jsonl", "csv"]),
+        ([texts, pa.array([[each] for each in (1, 2)])], ["sig", "l"], []),
+        ([texts, pa.ListArray.from_arrays([0, 1, 2], struct)], ["sig", "l"], ["jsonl", "csv"]),
+    ):
+        write_ipc(pa.ipc.new_file)(pa.Table.from_arrays(columns, names), tmp_path / "in")
+        for format in ("jsonl", "csv", "parquet"):
+            out = tmp_path / f"out.{format}"
+            assert decode(tmp_path / "in", "-o", out) == (format in formats)
+            problem = capsys.readouterr().err
+            assert out.exists() is not (format in formats)
+            out.unlink(missing_ok=True)
+            if format in formats:
+                what = "fields 'a'" if "a" in str(columns[1].type) else "columns 'd'"
+                text = "an object of JSON has one value for each name"
+                assert problem == f"fnabi: .{format} cannot have this table: {text}, got 2 {what}\n"
+
+
 def test_a_scan_as_csv(tmp_path: Path) -> None:
     """The same rows as lines of JSON."""
     folder = str(DATA / "vmfb")

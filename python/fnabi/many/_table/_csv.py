@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from importlib import import_module
+from itertools import compress
 from typing import Any
 
-from fnabi.many._table._json import json_texts
+from fnabi.many._table._json import json_texts, refuse_same_names
 
 _PLAIN = (
     *("boolean", "integer", "floating", "decimal", "date", "time", "timestamp", "null"),
@@ -51,6 +52,9 @@ class CsvLines:
         header: Whether there is a header.
         raw: Whether all strings are written as they are.
 
+    Raises:
+        ArrowInvalid: when several fields of a struct have one name.
+
     """
 
     def __init__(self, file: Any, schema: Any, *, header: bool = True, raw: bool = False) -> None:
@@ -58,6 +62,7 @@ class CsvLines:
         self._pyarrow = import_module("pyarrow")
         module = import_module("pyarrow.csv")
         self._as_text = [not self._is_plain(each.type) for each in schema]
+        refuse_same_names(compress(schema.types, self._as_text))
         fields = zip(schema, self._as_text, strict=True)
         string = self._pyarrow.large_string()
         self._schema = self._pyarrow.schema(

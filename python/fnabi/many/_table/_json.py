@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any
@@ -34,6 +35,9 @@ class JsonLines:
         file: What has the lines written to it; only its method ``write`` is used.
         schema: A `pyarrow.Schema` where columns may have other types; batches are then those of
             pyarrow.
+
+    Raises:
+        ArrowInvalid: when several columns, or several fields of a struct, have one name.
 
     """
 
@@ -117,6 +121,8 @@ def _others(schema: Any) -> int:
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow is None or not isinstance(schema, pyarrow.Schema):
         return 0
+    _refuse_same(pyarrow, schema.names, "columns")
+    refuse_same_names(schema.types)
     left = _PLANS - 1
     for index in reversed(range(len(schema))):
         left -= _plans(pyarrow, schema.field(index))
@@ -153,14 +159,7 @@ def _type_of_whole_times(pyarrow: Any, type: Any) -> Any:
     types, text = pyarrow.types, pyarrow.string()
     if type == pyarrow.time64("ns"):
         return text
-    if isinstance(type, pyarrow.BaseExtensionType):
-        inner = [type.storage_type]
-    elif types.is_dictionary(type) or types.is_run_end_encoded(type):
-        inner = [type.value_type]
-    elif types.is_map(type):
-        inner = [type.key_type, type.item_type]
-    else:
-        inner = [type.field(index).type for index in range(type.num_fields)]
+    inner = _types_inside(pyarrow, type)
     made = [_type_of_whole_times(pyarrow, each) for each in inner]
     if all(new is old for new, old in zip(made, inner, strict=True)):
         return type
@@ -175,6 +174,34 @@ def _type_of_whole_times(pyarrow: Any, type: Any) -> Any:
         if getattr(types, f"is_{kind}")(type):
             return getattr(pyarrow, "list_" if kind == "list" else kind)(*made)
     return text  # which pyarrow refuses to make of a type that is none of these
+
+
+def _types_inside(pyarrow: Any, type: Any) -> list[Any]:
+    types = pyarrow.types
+    if isinstance(type, pyarrow.BaseExtensionType):
+        return [type.storage_type]
+    if types.is_dictionary(type) or types.is_run_end_encoded(type):
+        return [type.value_type]
+    if types.is_map(type):
+        return [type.key_type, type.item_type]
+    return [type.field(index).type for index in range(type.num_fields)]
+
+
+def refuse_same_names(types: Iterable[Any]) -> None:
+    """Raise `pyarrow.ArrowInvalid` for types that have structs with several fields of one name."""
+    pyarrow = sys.modules["pyarrow"]
+    for type in types:
+        if pyarrow.types.is_struct(type):
+            names = [type.field(index).name for index in range(type.num_fields)]
+            _refuse_same(pyarrow, names, "fields")
+        refuse_same_names(_types_inside(pyarrow, type))
+
+
+def _refuse_same(pyarrow: Any, names: list[str], what: str) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            text = f"an object of JSON has one value for each name, got {count} {what} {name!r}"
+            raise pyarrow.ArrowInvalid(text)
 
 
 def _with_hex(value: Any) -> Any:
