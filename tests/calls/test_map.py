@@ -149,6 +149,25 @@ def test_keys_are_found_by_the_rules_of_the_abi() -> None:
     assert Map({2**70: 1, None: 2})[None] == 2
 
 
+def test_texts_that_no_map_and_no_array_has() -> None:
+    """A lone surrogate has no UTF-8."""
+    text, array = "\ud800", fnabi.List(["a"])
+    for made in (Map({"a": 1}), Dict({"a": 1})):
+        assert made != {text: 1}
+        assert made != {"a": text}
+        assert text not in made
+        assert made.get(text, 5) == 5
+        with pytest.raises(KeyError):
+            made[text]
+    assert array != [text]
+    assert text not in array
+    assert array.count(text) == 0
+    with pytest.raises(ValueError, match="is not in List"):
+        array.index(text)
+    with pytest.raises(UnicodeEncodeError):
+        array.append(text)
+
+
 def test_equality_and_hash() -> None:
     assert Map({1: 2, 3: [4]}) == Dict({3: [4.0], 1: 2}) == {3: (4,), 1: 2}
     assert Map({1: 2}) != Map({1: 3})

@@ -356,9 +356,9 @@ static PyObject* compare(PyObject* self, PyObject* other, int operation) {
   } else if (PyList_Check(other)) {
     if (PyList_Size(other) == length(self)) {
       fnabi_seq_object* made = own_items(other, false);
-      if (made == NULL) return NULL;
-      equal = lane_array_equal(seq_of(self), made);
-      fnabi_object_release(made);
+      if (made == NULL && !lane_no_value()) return NULL;
+      equal = made != NULL ? lane_array_equal(seq_of(self), made) : 0;
+      if (made != NULL) fnabi_object_release(made);
     } else {
       equal = 0;
     }
@@ -386,8 +386,8 @@ static Py_hash_t hash(PyObject* self) {
 static Py_ssize_t find(PyObject* self, PyObject* value, Py_ssize_t start,
                        Py_ssize_t stop, bool count) {
   fnabi_any sought, here;
-  if (lane_own(value, &sought) < 0) return -2;
   Py_ssize_t found = count ? 0 : -1;
+  if (lane_own(value, &sought) < 0) return lane_no_value() ? found : -2;
   bool more = true;
   for (Py_ssize_t i = start, end; more && i < stop;) {
     Py_ssize_t size = (Py_ssize_t)seq_of(self)->size;

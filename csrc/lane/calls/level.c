@@ -1,4 +1,4 @@
-/* Levels of Python values that are converted. */
+/* Levels of Python values that are converted, and errors about them. */
 #include "lane/calls/level.h"
 
 #include <stdarg.h>
@@ -38,4 +38,10 @@ void lane_name_value(const char* format, ...) {
   Py_XDECREF(name);
   Py_XDECREF(type);
   Py_XDECREF(problem);
+}
+
+bool lane_no_value(void) {
+  if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return false;
+  PyErr_Clear();
+  return true;
 }

@@ -487,7 +487,7 @@ static Py_ssize_t length(PyObject* self) {
 /* Returns 1 and the owned value of a key, or 0 if the key does not exist. */
 static int find(PyObject* self, PyObject* key, fnabi_any* value) {
   fnabi_any any;
-  if (lane_own(key, &any) < 0) return -1;
+  if (lane_own(key, &any) < 0) return lane_no_value() ? 0 : -1;
   int found = look_up(map_of(self), &any, value);
   fnabi_any_release(&any);
   return found;
@@ -526,9 +526,12 @@ static PyObject* compare(PyObject* self, PyObject* other, int operation) {
     Py_RETURN_NOTIMPLEMENTED;
   } else if (PyDict_Size(other) == length(self)) {
     fnabi_any any;
-    if (lane_map_own(other, &any) < 0) return NULL;
-    equal = lane_map_equal(map_of(self), (fnabi_map_object*)any.v_object);
-    fnabi_any_release(&any);
+    if (lane_map_own(other, &any) == 0) {
+      equal = lane_map_equal(map_of(self), (fnabi_map_object*)any.v_object);
+      fnabi_any_release(&any);
+    } else if (!lane_no_value()) {
+      return NULL;
+    }
   }
   return equal < 0 ? NULL : PyBool_FromLong(equal == (operation == Py_EQ));
 }
