@@ -317,6 +317,11 @@ def test_other_data_is_refused() -> None:
             columns.__arrow_c_array__(type.__arrow_c_schema__())
         with pytest.raises(CallError, match=f"__arrow_c_stream__: requested_schema: .*{problem}"):
             columns.__arrow_c_stream__(type.__arrow_c_schema__())
+    for source in (columns.plain().__arrow_c_array__, columns.plain().__arrow_c_stream__):
+        with pytest.raises(
+            CallError, match=r"requested_schema: expected a capsule .*, got Schema$"
+        ):
+            source(pa.schema([]))  # which is false
     with pytest.raises(CallError, match="expected a capsule"):
         columns.__arrow_c_array__(5)
 

@@ -99,6 +99,9 @@ def test_an_update_leaves_what_is_elsewhere(path: str, folder: Path) -> None:
         assert catalog.remove(folder / "inner") == 1
         assert catalog.update().added == 1  # it is below another path
         assert catalog.remove(folder) == 3
+        for wrong in (None, b"a.vmfb", [5]):
+            with pytest.raises(CallError, match=r"^Catalog\.remove: paths: expected paths, got "):
+                catalog.remove(wrong)  # type: ignore[arg-type]
         with pytest.raises(CallError, match="none, and the catalog has none either"):
             catalog.update()
 

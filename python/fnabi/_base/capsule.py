@@ -366,7 +366,9 @@ class Plain:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the data as a stream of arrays, or in the types that are requested."""
-        return self._source.__arrow_c_stream__(requested_schema or self.__arrow_c_schema__())
+        if requested_schema is None:
+            requested_schema = self.__arrow_c_schema__()
+        return self._source.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         return f"<plain types of {self._source!r}>"
@@ -383,4 +385,6 @@ class PlainArray(Plain):
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """Export the data as one array, or in the types that are requested."""
-        return self._array.__arrow_c_array__(requested_schema or self.__arrow_c_schema__())
+        if requested_schema is None:
+            requested_schema = self.__arrow_c_schema__()
+        return self._array.__arrow_c_array__(requested_schema)

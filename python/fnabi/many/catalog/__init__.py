@@ -185,7 +185,7 @@ class Catalog:
         core.check_positive("Catalog.update", "threads", threads)
         core.check_positive("Catalog.update", "processes", processes)
         limit = Limit(max_removed)
-        given = _named(paths)
+        given = _named(paths, "Catalog.update: paths")
         resumes = self._resumes
         how = How(threads, processes, lenient, memory, storage_options, limit, progress, resumes)
         with self._store.lock():
@@ -201,7 +201,7 @@ class Catalog:
             FormatError: when it is of another version, or no catalog.
 
         """
-        is_inside = below(_named(paths))
+        is_inside = below(_named(paths, "Catalog.remove: paths"))
         with self._store.lock():
             before = read_state(self._store, self._store.open() if self._store.exists() else None)
             gone = [file for file in before.files if is_inside(file)]
@@ -519,17 +519,17 @@ class Catalog:
         return f"<Catalog {self._store.path!r}>"
 
 
-def _named(paths: Path | Iterable[Path]) -> dict[str, str]:
+def _named(paths: Path | Iterable[Path], where: str) -> dict[str, str]:
     """Return paths by their absolute names; a URL is its own, with its secrets hidden."""
     if isinstance(paths, (str, os.PathLike)):
         paths = (paths,)
     found: dict[str, str] = {}
     if isinstance(paths, bytes) or not isinstance(paths, Iterable):
-        raise ArgumentTypeError(f"Catalog.update: paths: expected paths, got {type_name(paths)}")
+        raise ArgumentTypeError(f"{where}: expected paths, got {type_name(paths)}")
     for path in paths:
         if not isinstance(path, (str, os.PathLike)):
-            raise ArgumentTypeError(f"Catalog.update: paths: expected paths, got {type_name(path)}")
-        name = public(with_bytes("Catalog.update: paths", os.fsdecode(path)))
+            raise ArgumentTypeError(f"{where}: expected paths, got {type_name(path)}")
+        name = public(with_bytes(where, os.fsdecode(path)))
         if not name:  # which would be the current folder
             raise MissingFileError(name)
         found.setdefault(name if is_remote(name) else os.path.abspath(name), name)
