@@ -1116,9 +1116,18 @@ def test_dtypes_both_ways(numbers, lanes, first):
     dtype = dtype_of(code, bits, lanes)
     text = DLPACK_DTYPES[numbers]
     assert str(dtype) == (text if lanes == 1 else f"{text}x{lanes}")
-    assert dtype_parts(dtype) == (code, bits, lanes)
+    assert dtype_parts(dtype) == dtype_parts(str(dtype)) == (code, bits, lanes)
     assert first(dtype) == dtype
     assert bytes(Any(dtype)) == struct.pack("iiBBHi", 5, 0, code, bits, lanes, 0)
+
+
+def test_a_name_that_numpy_reads_as_another_dtype():
+    """NumPy's i8 has 8 bytes, and that of MLIR 8 bits."""
+    with pytest.raises(
+        CallError, match=r"^tensor\.dtype_parts: x: DLPack has no dtype for .*'sign"
+    ):
+        dtype_parts("i8")
+    assert dtype_parts("f4") == (2, 32, 1)
 
 
 def test_dtypes_agree_with_tvm_ffi(first):

@@ -211,7 +211,7 @@ def dtype_parts(x: object) -> tuple[int, int, int]:
     """Return DLPack's code, bits and lanes for a dtype.
 
     Args:
-        x: A DType, a dtype of NumPy, ml_dtypes, torch or tvm_ffi, or any object with
+        x: A DType or its name, a dtype of NumPy, ml_dtypes, torch or tvm_ffi, or any object with
             ``__dlpack_data_type__``.
 
     Raises:
@@ -247,6 +247,13 @@ def dlpack_dtype(x: object) -> tuple[int, int, int]:
             return _parts_of(DType.parse(str(x).removeprefix("torch.")))
         except CallError:
             raise ArgumentValueError(f"DLPack has no dtype for {x}") from None
+    if isinstance(x, str):  # of which NumPy reads some as others, such as i8
+        try:
+            named = DType.parse(x)
+        except CallError:
+            pass
+        else:
+            return _parts_of(named)
     try:
         return _parts_of(DType.from_numpy(x))  # type: ignore[arg-type]
     except CallError as problem:
