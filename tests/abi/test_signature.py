@@ -405,8 +405,13 @@ def test_span_takes_text_and_bytes() -> None:
 @pytest.mark.parametrize("value", [INT32_MIN - 1, INT32_MAX + 1, 2**63, -(2**63) - 1, 10**30])
 def test_integer_outside_int32(value: int) -> None:
     builder = SignatureBuilder().integer(1)
-    with pytest.raises(RangeError, match=r"SignatureBuilder\.integer"):
+    problem = rf"^SignatureBuilder\.integer: value: {value} does not fit in int32$"
+    with pytest.raises(RangeError, match=problem):
         builder.integer(value)
+    with pytest.raises(
+        CallError, match=r"^SignatureBuilder\.integer: value: expected an int, got s"
+    ):
+        builder.integer(str(value))  # type: ignore[arg-type]
     assert isinstance(RangeError(), OverflowError)
     assert builder.encoded == b"_1"
 

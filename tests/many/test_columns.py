@@ -431,6 +431,8 @@ def test_rows() -> None:
     for row in (4, -5):
         with pytest.raises(IndexError, match=f"^Columns: row {row} out of range for 4 rows$"):
             columns[row]
+    with pytest.raises(IndexError, match=r"^Columns: row an int of 16610 bits out of range"):
+        columns[10**5000]
     with pytest.raises(CallError, match=r"^Columns: row: expected int, got str$"):
         columns["0"]  # type: ignore[index]
     with pytest.raises(FormatError) as caught:

@@ -527,6 +527,9 @@ UNREADABLE: list[Callable[[], object]] = [
     lambda: tensor.dtype_of(HUGE, 8, 1),
     lambda: fnabi.decode_columns([b""], threads=-HUGE),
     lambda: bytecode.find(MODULE, HUGE),
+    lambda: fnabi.SignatureBuilder().integer(HUGE),
+    lambda: sip.SipSignatureMangler().set_raw_signature_index(HUGE, []),
+    lambda: sip.SipSignatureMangler().set_raw_signature_index(0, [HUGE]),
     lambda: fnabi.Catalog(None).update("a", max_removed=-HUGE),
     lambda: example.example_values(fnabi.Signature((), ()), -HUGE),
 ]

@@ -6,6 +6,7 @@ calls them all; the same holds for the encoders. A value crosses as a MessagePac
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from types import UnionType
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -125,6 +126,25 @@ def text_bytes(text: object, function: str = "fnabi", argument: str = "text") ->
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as problem:
         raise ArgumentValueError(f"{function}: {argument}: {problem}") from problem
+
+
+def int32(value: Any, function: str, argument: str, expected: str = "an int") -> int:
+    """Return an argument as a plain int.
+
+    Raises:
+        CallError: when it is not an int.
+        RangeError: when it does not fit in int32.
+
+    """
+    try:
+        number = value if type(value) is int else int(operator.index(value))
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{function}: {argument}: expected {expected}, got {type_name(value)}"
+        ) from None
+    if not -(2**31) <= number < 2**31:
+        raise RangeError(f"{function}: {argument}: {shown_int(number)} does not fit in int32")
+    return number
 
 
 def int32_array(values: Iterable[int], function: str, argument: str) -> Any:

@@ -18,7 +18,7 @@ from fnabi._base.core import Data
 from fnabi._fnabi import lib
 from fnabi.abi._scalar import ScalarType
 from fnabi.abi.signature import SignatureBuilder
-from fnabi.errors import ArgumentTypeError, RangeError, type_name
+from fnabi.errors import ArgumentTypeError, type_name
 from fnabi.types import shape_text
 
 
@@ -263,7 +263,7 @@ class SipSignatureMangler:
 
         """
         function = "SipSignatureMangler.set_raw_signature_index"
-        index = _int32(index, function, "index")
+        index = core.int32(index, function, "index")
         if isinstance(path, (str, bytes, bytearray)) or not hasattr(path, "__iter__"):
             raise ArgumentTypeError(
                 f"{function}: path: expected ints and strings, got {type_name(path)}"
@@ -344,24 +344,12 @@ class _Level:
         self.children: dict[int | bytes, _Level] = {}
 
 
-def _int32(value: Any, function: str, argument: str, expected: str = "an int") -> int:
-    try:
-        number = value if type(value) is int else int(operator.index(value))
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{function}: {argument}: expected {expected}, got {type_name(value)}"
-        ) from None
-    if not -(2**31) <= number < 2**31:
-        raise RangeError(f"{function}: {argument}: {number} does not fit in int32")
-    return number
-
-
 def _key(part: object, function: str) -> int | bytes:
     if isinstance(part, bytes):
         return part
     if isinstance(part, str):
         return core.text_bytes(part, function, "path")
-    return _int32(part, function, "path", "ints and strings")
+    return core.int32(part, function, "path", "ints and strings")
 
 
 class StructType(IntEnum):

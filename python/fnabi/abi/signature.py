@@ -70,7 +70,8 @@ class SignatureBuilder(lane.SignatureBuilder):
 def _encode_integer(value: int, tag: str) -> bytes:
     """Encode an integer: the plain equivalent of the fast path, which raises the errors."""
     function = "SignatureBuilder.integer"
-    return core.fill(lib.fnabi_signature_integer, function, value, _byte(tag, function))
+    number = core.int32(value, function, "value")
+    return core.fill(lib.fnabi_signature_integer, function, number, _byte(tag, function))
 
 
 def _encode_span(contents: bytes | bytearray | memoryview | str, tag: str) -> bytes:

@@ -49,7 +49,7 @@ from fnabi._base.capsule import (
 )
 from fnabi._base.dtype import load_numpy
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import ArgumentTypeError, ArgumentValueError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, shown_int
 from fnabi.many.columns._encode import encode_arrays, encode_parts
 from fnabi.many.columns._part import ABIS, Abi, AnyAbi, Part, check_abi, join
 from fnabi.many.columns._split import (
@@ -249,7 +249,8 @@ class Columns(Generic[Row]):
                 found: Row | None = _read_row(part, self._abi, index)
                 return found
             index -= len(part)
-        raise IndexError(f"Columns: row {number} out of range for {len(self)} rows")
+        text = f"Columns: row {shown_int(number)} out of range for {len(self)} rows"
+        raise IndexError(text)
 
     def __iter__(self) -> Iterator[Row | None]:
         for row in range(len(self)):
