@@ -423,7 +423,7 @@ def test_no_callable():
 def test_what_cannot_be_pickled_says_so():
     library = fnabi.load_module(interop_library("c_plain"))
     values = [fnabi.Any(1), fnabi.AnyArray([1]), Function(print), plain("nop").bind()]
-    values += [fnabi.from_dlpack(np.zeros(2)), library, library.functions]
+    values += [fnabi.from_dlpack(np.zeros(2)), library, library.functions, fnabi.Catalog(None)]
     for value in values:
         for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(CallError, match=f"^{type(value).__name__}: cannot be pickled or c"):

@@ -7,7 +7,9 @@ import random
 import shutil
 import stat
 import time
+from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -191,6 +193,32 @@ def test_remote_files(root: str, path: str) -> None:
             assert catalog.update().removed == 1
     finally:
         memory.rm("/fleet", recursive=True)
+
+
+def test_threads_share_a_catalog(path: str, folder: Path) -> None:
+    """Each gets the rows of its own query: a connection has the result of the last one."""
+    names = ["add", "main", "*"]
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder)
+        queries: list[Callable[[], Any]] = [catalog.log]
+        queries += [lambda name=name: [*catalog.find(function=name)] for name in names]
+        expected = [query() for query in queries]
+        found: list[Any] = []
+
+        def run(first: int) -> None:
+            try:
+                for index in range(first, first + 20):
+                    which = index % len(queries)
+                    found.append(queries[which]() == expected[which])
+            except Exception as problem:
+                found.append(problem)
+
+        threads = [Thread(target=run, args=(index,)) for index in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [True] * 160
 
 
 def test_a_catalog_in_memory(folder: Path) -> None:

@@ -31,8 +31,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fnabi._base import core
 from fnabi._base.files import Options, path_text, with_bytes
@@ -49,6 +50,7 @@ from fnabi.errors import (
     CatalogError,
     FormatError,
     MissingFileError,
+    not_pickled,
     type_name,
 )
 from fnabi.many._search import Match, pattern_of_arrays, search_for
@@ -105,6 +107,9 @@ class Catalog:
     Args:
         path: A DuckDB file, which the first `update` creates; or None for a catalog in memory.
 
+    Several threads may use a catalog; their queries run one after the other. The relations that
+    `sql` returns are those of one connection, for one thread at a time.
+
     Raises:
         CallError: when duckdb or pyarrow is not installed, or `path` is not a path.
         IsADirectoryError: when `path` is a folder or ends in a slash.
@@ -123,6 +128,7 @@ class Catalog:
         self._opened: Opened | None = None
         self._unconfined: DuckDBPyConnection | None = None
         self._closed = False
+        self._lock = RLock()  # a connection has the result of its last query, of any thread
         self._resumes: Callable[[int], object] = lambda count: None
         """What the command does when an update goes on with the copy of another one."""
 
@@ -466,18 +472,19 @@ class Catalog:
         """
         if not isinstance(query, str):
             raise ArgumentTypeError(f"Catalog.sql: query: expected str, got {type_name(query)}")
-        opened = self._open()
         duckdb = load_duckdb()  # which adds to the relations that are returned
-        count = 1
-        with suppress(duckdb.Error):  # of a wrong query, which fails below
-            count = len(opened.user.extract_statements(query))
-        if count != 1:
-            raise ArgumentValueError(f"Catalog.sql: query: expected one statement, got {count}")
-        if allow_files:
-            if self._unconfined is None:
-                self._unconfined = self._store.open_unconfined()
-            return self._unconfined.sql(query, params=values or None)
-        return opened.user.sql(query, params=values or None)
+        with self._lock:
+            opened = self._open()
+            count = 1
+            with suppress(duckdb.Error):  # of a wrong query, which fails below
+                count = len(opened.user.extract_statements(query))
+            if count != 1:
+                raise ArgumentValueError(f"Catalog.sql: query: expected one statement, got {count}")
+            if allow_files:
+                if self._unconfined is None:
+                    self._unconfined = self._store.open_unconfined()
+                return self._unconfined.sql(query, params=values or None)
+            return opened.user.sql(query, params=values or None)
 
     def _rows(self, query: str, row: Any = None, **values: object) -> list[Any]:
         """Return the rows of a query of fnabi, as `_store` does.
@@ -487,25 +494,32 @@ class Catalog:
             FormatError: when the file is not a catalog, or damaged.
 
         """
-        return self._store.fetch(self._open().own, query, row, **values)
+        with self._lock:
+            return self._store.fetch(self._open().own, query, row, **values)
 
     def _open(self) -> Opened:
-        if self._closed:
-            raise ArgumentValueError("Catalog: the catalog is closed")
-        if self._opened is None:
-            self._opened = self._store.open()
-        return self._opened
+        with self._lock:
+            if self._closed:
+                raise ArgumentValueError("Catalog: the catalog is closed")
+            if self._opened is None:
+                self._opened = self._store.open()
+            return self._opened
 
     def _disconnect(self) -> None:
-        for each in (self._opened, self._unconfined):
-            if each is not None:
-                each.close()
-        self._opened = self._unconfined = None
+        with self._lock, self._store.told():
+            for each in (self._opened, self._unconfined):
+                if each is not None:
+                    each.close()
+            self._opened = self._unconfined = None
 
     def close(self) -> None:
         """Release the database."""
-        self._disconnect()
-        self._closed = True
+        with self._lock:
+            self._disconnect()
+            self._closed = True
+
+    def __reduce__(self) -> NoReturn:
+        raise not_pickled("Catalog")  # it has connections
 
     def __enter__(self) -> Catalog:
         return self

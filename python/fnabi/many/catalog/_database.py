@@ -122,6 +122,8 @@ def problem_of(problem: Exception, path: str) -> Exception:
     duckdb, text = load_duckdb(), str(problem)
     if isinstance(problem, duckdb.OutOfMemoryException):
         return _no_memory(problem)
+    if "connection is busy" in text:
+        return CatalogError(f"{path}: another thread runs a query of `Catalog.sql`")
     if "Conflicting lock" in text or "Could not set lock" in text:
         return CatalogError(f"{path}: another program has opened the catalog for writing")
     for number in _OF_SYSTEM:
