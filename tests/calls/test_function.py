@@ -319,7 +319,7 @@ def test_names_that_are_not_known():
     assert function(x=1) == 1
     function.names = None
     assert function.names is None
-    for bad in ("xy", ["x", 1], [None]):
+    for bad in ("xy", ["x", 1], [None], 5):
         with pytest.raises(CallError, match=r"names: expected a sequence of str"):
             function.names = bad
 

@@ -832,6 +832,8 @@ def test_dlpack_arguments(first):
     for bad in ({"stream": 1}, {"max_version": 1}, {"max_version": (1,)}, {"dl_device": "cpu"}):
         with pytest.raises(CallError, match=rf"^Tensor\.__dlpack__: {next(iter(bad))}: "):
             tensor.__dlpack__(**bad)
+    with pytest.raises(CallError, match=r"a tuple of two ints, got object$"):
+        tensor.__dlpack__(max_version=object())
     with pytest.raises(TypeError, match="takes 0 positional arguments"):
         tensor.__dlpack__(1)
     with pytest.raises(TypeError, match=r"^'max' is an invalid keyword argument for __dlpack__"):
@@ -1376,7 +1378,8 @@ def test_arrays_of_lent_tensors_are_copies():
             kept[0][0, 0] = 1
         tensor.copy_from(np.float32([[9, 8, 7], [6, 5, 4]]))
         assert tensor.numpy()[1].tolist() == [6, 5, 4]
-        for wrong in (np.zeros((3, 2), "f4"), np.zeros((2, 3)), 5):
+        masked = np.ma.masked_array(np.zeros((2, 3), "f4"), True)
+        for wrong in (np.zeros((3, 2), "f4"), np.zeros((2, 3)), 5, masked):
             with pytest.raises(CallError, match=r"^Tensor\.copy_from: x: "):
                 tensor.copy_from(wrong)
         kept.append(tensor)

@@ -161,13 +161,16 @@ static int set_names(PyObject* function, PyObject* names, void* unused) {
   PyObject* tuple = NULL;
   if (names != NULL && names != Py_None) {
     bool good = !PyUnicode_Check(names);
-    if (good && (tuple = PySequence_Tuple(names)) == NULL) return -1;
+    if (good && (tuple = PySequence_Tuple(names)) == NULL) {
+      if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+      good = false;
+    }
     for (Py_ssize_t i = 0; good && i < PyTuple_Size(tuple); i++)
       good = PyUnicode_Check(PyTuple_GetItem(tuple, i));
     if (!good) {
       Py_XDECREF(tuple);
-      return lane_type_error(
-          "Function.names: expected a sequence of str or None, got %R", names);
+      return lane_type_error_got(
+          names, "Function.names: expected a sequence of str or None");
     }
   }
   PyObject* old = self->names;

@@ -5,6 +5,7 @@
 #include "lane/calls/context.h"
 #include "lane/calls/from_value.h"
 #include "lane/calls/init.h"
+#include "lane/calls/level.h"
 #include "lane/calls/peer.h"
 #include "lane/calls/tensor_import.h"
 #include "lane/calls/tensor_numpy.h"
@@ -271,15 +272,14 @@ static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
   if (tensor == NULL) return NULL;
   int major = 0, minor, type = tensor->device.type, id = tensor->device.id;
   if (version != Py_None && !pair_of(version, &major, &minor)) {
-    lane_type_error(
-        "Tensor.__dlpack__: max_version: expected a tuple of two ints, got %R",
-        version);
+    lane_type_error_got(
+        version,
+        "Tensor.__dlpack__: max_version: expected a tuple of two ints");
     return NULL;
   }
   if (wanted != Py_None && !pair_of(wanted, &type, &id)) {
-    lane_type_error(
-        "Tensor.__dlpack__: dl_device: expected a tuple of two ints, got %R",
-        wanted);
+    lane_type_error_got(
+        wanted, "Tensor.__dlpack__: dl_device: expected a tuple of two ints");
     return NULL;
   }
   if (stream != Py_None && tensor->device.type == FNABI_DL_CPU) {
@@ -461,7 +461,10 @@ static PyObject* tensor_copy_from(PyObject* self, PyObject* source) {
   lane_converting = &reading;
   int status = lane_view(source, &any);
   lane_converting = outer;
-  if (status < 0) return NULL;
+  if (status < 0) {
+    lane_name_value("Tensor.copy_from: x");
+    return NULL;
+  }
   const fnabi_dl_tensor *to = lane_tensor_in(self), *from = NULL;
   if (any.type_index == FNABI_INDEX_TENSOR)
     from = &((fnabi_tensor_object*)any.v_object)->tensor;
