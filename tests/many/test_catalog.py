@@ -221,6 +221,23 @@ def test_threads_share_a_catalog(path: str, folder: Path) -> None:
         assert found == [True] * 160
 
 
+def test_a_catalog_in_memory_has_one_update_at_a_time(folder: Path) -> None:
+    with fnabi.Catalog(None) as catalog:
+        problems: list[str] = []
+
+        def other(_: object) -> None:
+            for change in (catalog.update, catalog.remove):
+                with pytest.raises(CatalogError) as caught:
+                    change(folder)  # type: ignore[operator]
+                problems.append(str(caught.value))
+
+        assert catalog.update(folder, progress=other).added == 3
+        text = ":memory:: another thread is updating the catalog; one can at a time"
+        assert {*problems} == {text}
+        assert len(list(catalog.find(function="*"))) == len(rows_of(catalog)) - 3
+        assert catalog.remove(folder) == 3
+
+
 def test_a_catalog_in_memory(folder: Path) -> None:
     with fnabi.Catalog(None) as catalog:
         with pytest.raises(CallError, match="none, and the catalog has none either"):

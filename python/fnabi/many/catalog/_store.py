@@ -24,6 +24,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -130,6 +131,7 @@ class MemoryStore(_Place):
     def __init__(self) -> None:
         super().__init__(":memory:")
         self._connection: DuckDBPyConnection | None = None
+        self._updating = Lock()
 
     def exists(self) -> bool:
         """Return whether there is a catalog."""
@@ -190,9 +192,21 @@ class MemoryStore(_Place):
     def drop_unfinished(self) -> None:
         """Do nothing: there is no copy."""
 
-    def lock(self) -> Any:
-        """Return a context without effect: other processes cannot see the catalog."""
-        return nullcontext()
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Return a context in which no other thread changes the catalog.
+
+        Raises:
+            CatalogError: when one is changing it.
+
+        """
+        if not self._updating.acquire(blocking=False):
+            text = "another thread is updating the catalog; one can at a time"
+            raise CatalogError(f"{self.path}: {text}")
+        try:
+            yield
+        finally:
+            self._updating.release()
 
 
 class FileStore(_Place):
