@@ -149,6 +149,17 @@ def test_keys_are_found_by_the_rules_of_the_abi() -> None:
     assert Map({2**70: 1, None: 2})[None] == 2
 
 
+def test_setdefault_with_a_key_that_becomes_an_object() -> None:
+    """Each list becomes an array of its own, and arrays are keys by their addresses."""
+    made = Dict()
+    assert made.setdefault([1], "first") == "first"
+    assert made.setdefault([1]) is None
+    assert [*made.values()] == ["first", None]
+    with pytest.raises(fnabi.ArgumentValueError, match=r"^Dict\.setdefault: default: nested too"):
+        made.setdefault(1, (nested := [], nested.append(nested))[0])
+    assert 1 not in made
+
+
 def test_texts_that_no_map_and_no_array_has() -> None:
     """A lone surrogate has no UTF-8."""
     text, array = "\ud800", fnabi.List(["a"])

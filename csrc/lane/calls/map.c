@@ -691,11 +691,21 @@ static PyObject* dict_popitem(PyObject* self, PyObject* unused) {
 
 static PyObject* dict_setdefault(PyObject* self, PyObject* args) {
   PyObject *key, *missing = Py_None;
-  fnabi_any value;
+  fnabi_any k, v, value;
   if (!PyArg_ParseTuple(args, "O|O:setdefault", &key, &missing)) return NULL;
-  int found = find(self, key, &value);
-  if (found == 0 && set_subscript(self, key, missing) == 0)
-    found = find(self, key, &value);
+  /* once: converted again, a list becomes another key */
+  if (lane_own(key, &k) < 0) return NULL;
+  int found = look_up(map_of(self), &k, &value);
+  if (found == 0 && lane_own(missing, &v) == 0) {
+    value = v;
+    fnabi_any_retain(&value);
+    if (lane_keys_set(map_of(self), &k, &v) == 0) return take_of(self, &value);
+    fnabi_any_release(&value);
+    fnabi_any_release(&v);
+  } else if (found == 0) {
+    lane_name_value("Dict.setdefault: default");
+  }
+  fnabi_any_release(&k);
   return found > 0 ? take_of(self, &value) : NULL;
 }
 
