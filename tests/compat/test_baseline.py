@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fnabi import FormatError, baseline, compat, report, vmfb
+from fnabi import FormatError, baseline, bytecode, compat, html, report, vmfb
 from fnabi.cli import _hook as baseline_hook
 from fnabi.cli import main
 from fnabi.compat import Change, Comparison, FileComparison, compare_folders
@@ -469,3 +469,21 @@ def test_a_malformed_signature_is_a_line() -> None:
     assert json.loads(encoded)["functions"] == {"f": "malformed: json-string [None] 0v_v"}
     with pytest.raises(FormatError, match="unterminated string"):
         _ = baseline.parse(encoded).exports["f"].signature
+
+
+def test_what_a_baseline_does_not_have() -> None:
+    found = baseline.parse(baseline.encode(vmfb.open(ROOT / "examples" / "classifier.vmfb")))
+    assert not found.closed
+    assert "classifier" in found._repr_html_()
+    for read in (
+        lambda: found.functions,
+        lambda: found.signatures,
+        lambda: found.rodata,
+        lambda: bytecode.verify(found),
+        lambda: html.render(found),
+    ):
+        with pytest.raises(FormatError, match=r"^the record has no "):
+            read()
+    with found:
+        assert found.name == "classifier"
+    assert found.closed

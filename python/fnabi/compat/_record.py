@@ -148,7 +148,12 @@ class _RecordedTypes(ModuleBytes):
 
 
 class RecordedModule(Module):
-    """A module that is built from its record; it has the parts that `compat` reads."""
+    """A module that is built from its record; it has the parts that `compat` reads.
+
+    Others raise a `FormatError`.
+    """
+
+    _view: Any = b""  # it is not closed
 
     def __init__(self, recorded: bytes | None) -> None:
         recorded = recorded or b""
@@ -190,6 +195,12 @@ class RecordedModule(Module):
 
     def _damage(self) -> None:
         """Return None: a record does not have the bytes of the file."""
+
+    def _source(self) -> Any:
+        return _message(self._record, "")  # which it does not have
+
+    def _decode_by(self, decode: Callable[..., _T], *arguments: object) -> _T:
+        return decode(self._source(), *arguments)
 
     def _message(self, read: Any, *arguments: object) -> bytes:
         return self._decode(read, message, *arguments)
