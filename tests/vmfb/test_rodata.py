@@ -11,7 +11,7 @@ from zlib import crc32
 
 import pytest
 
-from fnabi import FormatError, NotFoundError, extract, rodata, vmfb
+from fnabi import CallError, FormatError, NotFoundError, extract, rodata, vmfb
 from fnabi.cli import main
 from support.flatbuffer import String, Table, Vector, module
 from support.paths import DATA, ROOT
@@ -228,6 +228,8 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert [each.name for each in folder.iterdir()] == [name]  # nothing was written before
     with pytest.raises(FileExistsError):
         opened.rodata[0].extract(folder / name)
+    with pytest.raises(CallError, match=r"^RodataSegment\.extract: path: expected str or os\.P"):
+        opened.rodata[0].extract(5)  # type: ignore[arg-type]
     assert not outside.exists()
 
 

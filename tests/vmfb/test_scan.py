@@ -630,3 +630,10 @@ def test_scan_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
 def test_a_batch_is_shown_with_its_numbers() -> None:
     (batch,) = vmfb.scan([DATA / "vmfb" / "scalars.vmfb", DATA / "none.vmfb"])
     assert repr(batch) == f"<ScanBatch of {len(batch)} rows, 1 with errors>"
+
+
+def test_a_scan_of_what_is_no_path_can_be_shown() -> None:
+    found = vmfb.scan(["a.vmfb", 5])  # type: ignore[list-item]
+    assert repr(found) == "<Scan of a.vmfb, int>"
+    with pytest.raises(CallError, match=r"^vmfb\.scan: paths: expected paths, got int$"):
+        list(found.rows())

@@ -30,7 +30,7 @@ from fnabi._base.text import one_line
 from fnabi._base.url import is_remote, public
 from fnabi._fnabi import ffi, lib
 from fnabi.abi.iree_abi import Signature
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, FormatError, contrast
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, FormatError, contrast, type_name
 from fnabi.vmfb._export import Source
 from fnabi.vmfb._walk import Path, walk
 
@@ -123,6 +123,11 @@ class ScanRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 _rows = core.Decoder(tuple[ScanRow, ...])
 _missing = core.Decoder(list[tuple[int, int, int]])
+
+
+def _shown(path: object) -> str:
+    """Return a path as text, or the type of what is none, which reading refuses."""
+    return os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else type_name(path)
 
 
 class ScanBatch:
@@ -378,7 +383,7 @@ class Scan:
         if self._once:
             return "<Scan of the paths of an iterator>"
         paths = (each.path if isinstance(each, Found) else each for each in self._paths or ())
-        names = [one_line(public(os.fsdecode(path))) for path in paths]
+        names = [one_line(public(_shown(path))) for path in paths]
         more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         return f"<Scan of {', '.join(names[:_SHOWN])}{more}>"
 
@@ -387,7 +392,7 @@ class Scan:
         from fnabi._base.notebook import ROWS, code, escaped, marked, table, title
 
         paths = () if self._once else [*islice(self._paths or (), ROWS)]
-        names = [each.path if isinstance(each, Found) else os.fsdecode(each) for each in paths]
+        names = [each.path if isinstance(each, Found) else _shown(each) for each in paths]
         if not paths or any(map(is_remote, names)):
             return title(self)
         files = [*islice(walk(paths, "vmfb.scan", status=False), ROWS)]

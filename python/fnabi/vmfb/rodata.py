@@ -17,7 +17,7 @@ import struct
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from fnabi._base import core
-from fnabi._base.files import write_whole
+from fnabi._base.files import path_text, write_whole
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import FormatError
 from fnabi.vmfb._records import Layout, Record
@@ -294,10 +294,12 @@ class RodataSegment:
             FileExistsError: If the path exists, even as a dangling symbolic link.
             FormatError: As `data` does.
             OSError: If the file cannot be written.
+            CallError: If `path` is not a path.
 
         """
+        name = path_text("RodataSegment.extract: path", path)
         data = self.data
-        with write_whole(path, replace=False) as file:
+        with write_whole(name, replace=False) as file:
             file.write(data)
 
     def __repr__(self) -> str:
