@@ -472,9 +472,9 @@ class Catalog:
         """
         if not isinstance(query, str):
             raise ArgumentTypeError(f"Catalog.sql: query: expected str, got {type_name(query)}")
-        duckdb = load_duckdb()  # which adds to the relations that are returned
         with self._lock:
             opened = self._open()
+            duckdb = load_duckdb()  # which adds to the relations that are returned
             count = 1
             with suppress(duckdb.Error):  # of a wrong query, which fails below
                 count = len(opened.user.extract_statements(query))
