@@ -56,7 +56,7 @@ _LARGE = 1 << 23
 
 
 _TEMPLATES = re.compile(r"(?:^|::|//)reference://|(?:^|::)reference(?:::|$)")
-"""URLs of which fsspec reads a description whose templates it runs, until 2025 as any code."""
+"""URLs of which fsspec reads a description whose templates it runs, until 2026.4 as any code."""
 
 
 # ----------------------------------------------------------------------------------------- stores
