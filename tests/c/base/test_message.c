@@ -10,6 +10,34 @@ static void check_other(const char* bytes, size_t size) {
   CHECK(r.at == 0);
 }
 
+/* An integer, with as few bytes as it has. */
+static void check_integer(const char* bytes, size_t size, int64_t expected,
+                          bool fit) {
+  int64_t value = 7;
+  bool fits = !fit;
+  for (size_t cut = 0; cut < size; cut++) {
+    fnabi_reader r = {(const uint8_t*)bytes, cut, 0};
+    CHECK(!fnabi_unpack_integer(&r, &value, &fits) && r.at == 0);
+  }
+  fnabi_reader r = {(const uint8_t*)bytes, size, 0};
+  CHECK(fnabi_unpack_integer(&r, &value, &fits) && r.at == size);
+  CHECK(value == expected && fits == fit);
+}
+
+static void check_integers(void) {
+  check_integer("\x7F", 1, 127, true);
+  check_integer("\xFF", 1, -1, true);
+  check_integer("\xCC\xFF", 2, 255, true);
+  check_integer("\xCD\1\2", 3, 258, true);
+  check_integer("\xCE\xFF\0\0\0", 5, 0xFF000000, true);
+  check_integer("\xCF\x7F\0\0\0\0\0\0\1", 9, (0x7FLL << 56) + 1, true);
+  check_integer("\xCF\x80\0\0\0\0\0\0\0", 9, INT64_MAX, false);
+  check_integer("\xD0\x80", 2, -128, true);
+  check_integer("\xD1\xFF\xFE", 3, -2, true);
+  check_integer("\xD2\x80\0\0\0", 5, INT32_MIN, true);
+  check_integer("\xD3\x80\0\0\0\0\0\0\0", 9, INT64_MIN, true);
+}
+
 /* In a message of its own the core finds what it wrote. */
 static void check_own(void) {
   uint8_t out[32];
@@ -33,6 +61,7 @@ int main(void) {
   check_other("", 0);
   check_other("\xCA\0\0\0\0", 5); /* a float */
   check_other("\xD9\5cut", 5);
+  check_integers();
   check_own();
   return 0;
 }
