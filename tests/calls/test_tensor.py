@@ -829,7 +829,15 @@ def test_dlpack_arguments(first):
         tensor.__dlpack__(dl_device=(2, 0), copy=False)
     with pytest.raises(BufferError, match="cannot be copied to device 2:0"):
         tensor.__dlpack__(dl_device=(2, 0))
-    for bad in ({"stream": 1}, {"max_version": 1}, {"max_version": (1,)}, {"dl_device": "cpu"}):
+    for bad in (
+        {"stream": 1},
+        {"max_version": 1},
+        {"max_version": (1,)},
+        {"max_version": (1, 0, 0)},
+        {"max_version": (1 << 40, 0)},
+        {"max_version": (1, -(1 << 40))},
+        {"dl_device": "cpu"},
+    ):
         with pytest.raises(CallError, match=rf"^Tensor\.__dlpack__: {next(iter(bad))}: "):
             tensor.__dlpack__(**bad)
     with pytest.raises(CallError, match=r"a tuple of two ints, got object$"):
@@ -1174,6 +1182,14 @@ def test_other_dtypes(first):
     ):
         with pytest.raises(CallError, match=r"^first: argument 0: .*dtype"):
             first(bad)
+    for own, expected in (
+        ((2, 300, 1), r"DLPack has no dtype of code 2, 300 bits and 1 lanes; expected at most"),
+        ((2, 32), r"__dlpack_data_type__: expected code, bits and lanes, got 2 numbers$"),
+        (7, r"__dlpack_data_type__: expected code, bits and lanes, got int$"),
+        ("f32", r"__dlpack_data_type__: expected code, bits and lanes, got str$"),
+    ):
+        with pytest.raises(CallError, match=rf"^first: argument 0: {expected}"):
+            first(Given(own))
     for kind, hint in (("signless", "; expected signed or unsigned integers"), ("index", "")):
         with pytest.raises(CallError, match=rf"no dtype for DType.*'{kind}'.*\){hint}$"):
             first(DType(kind, 64))
@@ -1222,10 +1238,21 @@ def test_bad_devices(args):
 
 def test_other_devices_as_arguments(first):
     class Placed:
-        def __dlpack_device__(self):
-            return 2, 3
+        def __init__(self, parts):
+            self.parts = parts
 
-    assert first(Placed()) == Device("cuda:3")
+        def __dlpack_device__(self):
+            return self.parts
+
+    assert first(Placed((2, 3))) == Device("cuda:3")
+    for own, expected in (
+        ((2, 1 << 31), r"DLPack has no device of type 2 and index 2147483648; expected"),
+        ((2,), r"__dlpack_device__: expected type and index, got 1 numbers$"),
+        (5, r"__dlpack_device__: expected type and index, got int$"),
+        (("cuda", 0), r"__dlpack_device__: expected type and index, got tuple$"),
+    ):
+        with pytest.raises(CallError, match=rf"^first: argument 0: {expected}"):
+            first(Placed(own))
     assert device_parts(Device("rocm:2")) == (10, 2)
     tvm_ffi = pytest.importorskip("tvm_ffi")
     for text in ("cpu:0", "cuda:3", "rocm:1", "vulkan:0", "trn:2"):

@@ -236,12 +236,15 @@ def dlpack_dtype(x: object) -> tuple[int, int, int]:
         return _parts_of(x)
     given = getattr(x, "__dlpack_data_type__", None)
     if given is not None:
-        code, bits, lanes = given() if callable(given) else given
-        return _checked(int(code), int(bits), int(lanes), x)
+        own = given() if callable(given) else given
+        code, bits, lanes = _own_parts(
+            own, 3, "__dlpack_data_type__: expected code, bits and lanes"
+        )
+        return _checked(code, bits, lanes)
     module = type(x).__module__.partition(".")[0]
     if module == "tvm_ffi":
         dtype: Any = x
-        return _checked(int(dtype.type_code), int(dtype.bits), int(dtype.lanes), x)
+        return _checked(int(dtype.type_code), int(dtype.bits), int(dtype.lanes))
     if module == "torch":
         try:
             return _parts_of(DType.parse(str(x).removeprefix("torch.")))
@@ -264,7 +267,7 @@ def dlpack_dtype(x: object) -> tuple[int, int, int]:
 def _parts_of(dtype: DType) -> tuple[int, int, int]:
     kind, bits, format, lanes = dtype.kind, dtype.bits, dtype.format, dtype.lanes
     if kind == "bool" and bits == 1:
-        return _checked(_BOOL, 8, lanes, dtype)
+        return _checked(_BOOL, 8, lanes)
     if kind == "float" and format:
         code: int | None = _FORMAT_CODES.get((format, bits))
     else:
@@ -272,15 +275,27 @@ def _parts_of(dtype: DType) -> tuple[int, int, int]:
     if code is None:
         hint = "; expected signed or unsigned integers" if kind == "signless" else ""
         raise ArgumentValueError(f"DLPack has no dtype for {dtype!r}{hint}")
-    return _checked(code, bits, lanes, dtype)
+    return _checked(code, bits, lanes)
 
 
-def _checked(code: int, bits: int, lanes: int, x: object) -> tuple[int, int, int]:
+def _checked(code: int, bits: int, lanes: int) -> tuple[int, int, int]:
     if 0 <= code < 256 and 0 <= bits < 256 and 0 <= lanes < 65536:
         return code, bits, lanes
     raise ArgumentValueError(
-        f"{x!r} is too large for a dtype of DLPack; expected at most 255 bits and 65535 lanes"
+        f"DLPack has no dtype of code {shown_int(code)}, {shown_int(bits)} bits and"
+        f" {shown_int(lanes)} lanes; expected at most 255 bits and 65535 lanes"
     )
+
+
+def _own_parts(given: Any, count: int, expected: str) -> list[int]:
+    """Return the integers that an object's own method gives for its dtype or device."""
+    try:
+        parts = [*map(int, given)]
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"{expected}, got {type_name(given)}") from None
+    if len(parts) != count:
+        raise ArgumentValueError(f"{expected}, got {len(parts)} numbers")
+    return parts
 
 
 def device_parts(x: object) -> tuple[int, int]:
@@ -310,8 +325,14 @@ def dlpack_device(x: object) -> tuple[int, int]:
     if isinstance(x, Device):
         return x.type, x.id
     if hasattr(x, "__dlpack_device__"):
-        kind, number = device.__dlpack_device__()
-        return int(kind), int(number)
+        given = device.__dlpack_device__()
+        parts = _own_parts(given, 2, "__dlpack_device__: expected type and index")
+        if all(-(1 << 31) <= each < 1 << 31 for each in parts):
+            return parts[0], parts[1]
+        raise ArgumentValueError(
+            f"DLPack has no device of type {shown_int(parts[0])} and index {shown_int(parts[1])};"
+            " expected at most 31 bits"
+        )
     if hasattr(x, "dlpack_device_type"):
         return int(device.dlpack_device_type()), int(device.index)
     kind = getattr(x, "type", None)
