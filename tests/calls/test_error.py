@@ -395,6 +395,29 @@ def test_a_callback_outlives_its_caller(drop):
     assert gone() is None
 
 
+@pytest.mark.threads
+def test_a_callback_keeps_its_last_exception_of_another_thread():
+    class Failure(Exception):
+        pass
+
+    made = []
+
+    def fail():
+        problem = Failure()
+        made.append(weakref.ref(problem))
+        raise problem
+
+    odd("keep")(fail)
+    for _ in range(3):
+        with pytest.raises(CallError, match="left no error"):
+            odd("call_kept_on_thread")()
+    gc.collect()
+    assert [each() is None for each in made] == [True, True, False]
+    odd("drop_kept")()
+    gc.collect()
+    assert made[2]() is None
+
+
 def test_a_callback_that_lets_go_of_itself():
     def callback():
         odd("drop_kept")()

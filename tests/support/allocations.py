@@ -431,14 +431,6 @@ def parameters_read() -> Work:
 # ------------------------------------------------------------------------------------------ calls
 
 
-def _call(name: str, *arguments: object) -> Callable[[], Work]:
-    def prepare() -> Work:
-        function = fnabi.load_module(sys.argv[2])[name]
-        return lambda: function(*arguments)
-
-    return prepare
-
-
 _VECTOR = np.arange(4, dtype=np.float32)
 _LONG = "a text that is too long to be part of a value"
 
@@ -983,6 +975,8 @@ _OF_ANY: dict[str, Callable[[Any], object]] = {
     "copy": lambda made: repr(copy.copy(made)),
     "contains": lambda made: (_LONG in made, "other" in made),
     "contains unfit": lambda made: _UNFIT in made,
+    "class": lambda made: setattr(made, "__class__", type(made)),
+    "class unfit": lambda made: setattr(made, "__class__", int),
 }
 _OF_SEQUENCES: dict[str, Callable[[Any], object]] = {
     "add": lambda made: (len(made + _VALUES), len(_VALUES + made)),
