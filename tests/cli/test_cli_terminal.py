@@ -21,7 +21,7 @@ from fnabi import decode_columns, encode_columns, iter_columns, vmfb
 from fnabi.cli import _pager, main
 from fnabi.cli._layout import columns, fold, wrap
 from fnabi.cli._parser import parser_of
-from fnabi.cli._screen import Screen, _meanings, one_line
+from fnabi.cli._screen import Screen, _meanings, one_line, signature
 from fnabi.cli._table import write_table
 from fnabi.cli.verbs import VERBS, Verb
 from support import strategies
@@ -186,6 +186,16 @@ def test_tables(
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     write_table(Screen(), ["file", "signature", "n"], TABLE)
     assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize(("width", "lines"), [(45, 1), (44, 2)])
+def test_a_line_as_wide_as_the_screen_is_not_folded(
+    width: int, lines: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    Screen().write("releases/1.0/rank.vmfb: ", signature("(f32[?x6]) -> (i64[])"))
+    assert len(capsys.readouterr().out.splitlines()) == lines
 
 
 def test_deep_texts_fold_in_time() -> None:
