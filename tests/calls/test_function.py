@@ -477,6 +477,32 @@ def test_arguments(value, expected):
     assert type(answer) is type(expected) or isinstance(expected, fnabi.Array)
 
 
+@pytest.mark.parametrize(
+    ("name", "answer", "kind", "expected"),
+    [
+        ("__tvm_ffi_int__", "x", ValueError, "a number, got 'x'"),
+        ("__tvm_ffi_int__", None, TypeError, "a number, got None"),
+        ("__tvm_ffi_float__", "x", TypeError, "a number, got 'x'"),
+        ("__tvm_ffi_opaque_ptr__", "x", TypeError, "an address, got 'x'"),
+        ("__tvm_ffi_opaque_ptr__", 1 << 64, OverflowError, "an address, got an int that is too"),
+    ],
+)
+def test_answers_that_are_no_values(name, answer, kind, expected):
+    text = rf"^first: argument 0: {name}\(\): expected {expected}"
+    with pytest.raises(CallError, match=text) as caught:
+        plain("first")(with_method(name, answer))
+    assert isinstance(caught.value, kind)
+
+
+def test_a_conversion_that_fails_keeps_its_error():
+    class Broken:
+        def __int__(self):
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match=r"^broken$"):
+        plain("first")(with_method("__tvm_ffi_int__", Broken()))
+
+
 def test_numbers_of_ml_dtypes():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     first = plain("first")

@@ -233,6 +233,19 @@ def test_stream_objects() -> None:
     with pytest.raises(CallError, match="expected version 0, got 1"):
         plain().first(Newer())
 
+    class Odd(Stream):
+        def __cuda_stream__(self) -> tuple[int, Any]:  # type: ignore[override]
+            return 0, self.handle
+
+    for Odd.handle, problem, kind in (
+        (1 << 64, "an int that is too large", OverflowError),
+        ("7", "'7'", TypeError),
+    ):
+        text = rf"^first: argument 0: __cuda_stream__\(\): expected an address, got {problem}$"
+        with pytest.raises(CallError, match=text) as caught:
+            plain().first(Odd())
+        assert isinstance(caught.value, kind)
+
 
 def test_the_allocator(framework: Any) -> None:
     dll, kind = framework

@@ -295,37 +295,71 @@ static int view_method(PyObject* value, const char* method, fnabi_any* out) {
   return own_answer(value, PyObject_CallMethod(value, method, NULL), out);
 }
 
+/* The error of a conversion that Python refuses becomes one of the argument,
+ * unless the answer has a conversion of its own, which may have failed. */
+static int refuse_answer(const char* method, const char* expected,
+                         PyObject* answer) {
+  if (PyNumber_Check(answer) && !PyLong_Check(answer)) return -1;
+  lane_name name = PyErr_ExceptionMatches(PyExc_OverflowError)
+                       ? LANE_RANGE_ERROR
+                   : PyErr_ExceptionMatches(PyExc_ValueError) ? LANE_VALUE_ERROR
+                   : PyErr_ExceptionMatches(PyExc_TypeError)  ? LANE_TYPE_ERROR
+                                                              : LANE_NAME_COUNT;
+  if (name == LANE_NAME_COUNT) return -1;
+  PyErr_Clear();
+  PyObject* class = lane_error_class(name);
+  if (class != NULL && name == LANE_RANGE_ERROR)
+    PyErr_Format(class, "%s(): expected %s, got an int that is too large",
+                 method, expected);
+  else if (class != NULL)
+    PyErr_Format(class, "%s(): expected %s, got %.100R", method, expected,
+                 answer);
+  return -1;
+}
+
 /* The answer becomes an int, as by int(). */
 static int view_int_method(PyObject* value, fnabi_any* out) {
-  PyObject* answer = PyObject_CallMethod(value, "__tvm_ffi_int__", NULL);
-  if (answer == NULL) return -1;
-  PyObject* number = is_itself(value, answer) ? NULL : PyNumber_Long(answer);
-  Py_DECREF(answer);
+  const char* method = "__tvm_ffi_int__";
+  PyObject *answer = PyObject_CallMethod(value, method, NULL), *number = NULL;
+  if (answer != NULL && !is_itself(value, answer)) {
+    number = PyNumber_Long(answer);
+    if (number == NULL) refuse_answer(method, "a number", answer);
+  }
+  Py_XDECREF(answer);
   return own_answer(value, number, out);
 }
 
 /* The answer becomes a float, whatever number it is. */
 static int view_float_method(PyObject* value, fnabi_any* out) {
-  PyObject* answer = PyObject_CallMethod(value, "__tvm_ffi_float__", NULL);
+  const char* method = "__tvm_ffi_float__";
+  PyObject* answer = PyObject_CallMethod(value, method, NULL);
   if (answer == NULL) return -1;
-  int status = is_itself(value, answer) ? -1 : view_float(answer, out);
+  int status = -1;
+  if (!is_itself(value, answer)) {
+    status = view_float(answer, out);
+    if (status < 0) refuse_answer(method, "a number", answer);
+  }
   Py_DECREF(answer);
   return status;
 }
 
-static int view_pointer(PyObject* number, fnabi_any* out) {
+/* The address that a method, which is named in errors, has answered. */
+static int view_pointer(const char* method, PyObject* number, fnabi_any* out) {
   if (number == NULL) return -1;
   void* pointer = number == Py_None ? NULL : PyLong_AsVoidPtr(number);
+  bool good = pointer != NULL || !PyErr_Occurred();
+  if (!good) refuse_answer(method, "an address", number);
   Py_DECREF(number);
-  if (pointer == NULL && PyErr_Occurred()) return -1;
+  if (!good) return -1;
   fnabi_any_set(out, FNABI_INDEX_POINTER, 0);
   out->v_pointer = pointer;
   return LANE_BORROWED;
 }
 
 static int view_pointer_method(PyObject* value, fnabi_any* out) {
-  PyObject* answer = PyObject_CallMethod(value, "__tvm_ffi_opaque_ptr__", NULL);
-  if (answer != Py_None) return view_pointer(answer, out);
+  const char* method = "__tvm_ffi_opaque_ptr__";
+  PyObject* answer = PyObject_CallMethod(value, method, NULL);
+  if (answer != Py_None) return view_pointer(method, answer, out);
   Py_DECREF(answer);
   lane_type_error("__tvm_ffi_opaque_ptr__(): expected an address, got None");
   return -1;
@@ -346,7 +380,8 @@ static int view_stream(PyObject* value, fnabi_any* out) {
   else if (lane_current_dialect == NULL && PyLong_AsLong(version) != 0)
     lane_value_error("__cuda_stream__(): expected version 0, got %R", version);
   else
-    status = view_pointer(Py_NewRef(PyTuple_GetItem(pair, 1)), out);
+    status = view_pointer("__cuda_stream__",
+                          Py_NewRef(PyTuple_GetItem(pair, 1)), out);
   Py_DECREF(pair);
   return status;
 }
@@ -354,7 +389,8 @@ static int view_stream(PyObject* value, fnabi_any* out) {
 /* An object of the package tvm_ffi. Adds a reference, because tvm_ffi may
  * release its own during a call. */
 static int view_peer(PyObject* value, fnabi_any* out) {
-  if (view_pointer(PyObject_CallMethod(value, "__chandle__", NULL), out) < 0)
+  const char* method = "__chandle__";
+  if (view_pointer(method, PyObject_CallMethod(value, method, NULL), out) < 0)
     return -1;
   fnabi_object* object = out->v_pointer;
   if (object == NULL) {
@@ -454,7 +490,7 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
     case KIND_BUFFER:
       return lane_tensor_of_buffer(value, out) < 0 ? -1 : LANE_MADE;
     case KIND_POINTER:
-      return view_pointer(PyObject_GetAttrString(value, "value"), out);
+      return view_pointer("value", PyObject_GetAttrString(value, "value"), out);
     case KIND_DTYPE:
       return view_dtype(value, true, out);
     case KIND_DTYPE_LIKE:
