@@ -6,10 +6,12 @@ cffi and a message; it also serves where the lane must not fill a class in place
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
 import warnings
+import weakref
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -336,6 +338,20 @@ def test_a_refusal_that_fails_is_reported() -> None:
     assert raw._layout is not None
     with pytest.raises(LookupError, match="no refusal"):
         decoder.raw(b"?", raw._layout)
+
+
+def test_a_decoder_lets_go_of_its_refusal() -> None:
+    class Refusal:
+        def __call__(self, *_: object) -> Any:
+            raise LookupError
+
+    tags = sorted(get_args(types.Type), key=lambda type: type.__struct_config__.tag)
+    refuse = Refusal()
+    gone = weakref.ref(refuse)
+    decoder = lane.RecordDecoder((types.DType, *tags), refuse)
+    del decoder, refuse
+    gc.collect()
+    assert gone() is None
 
 
 def test_exports_are_of_bytes_alone() -> None:

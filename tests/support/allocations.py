@@ -492,6 +492,7 @@ _CALLS: dict[str, tuple[object, ...]] = {
     "repeat surrogates": ("\udcff" + _LONG, 3),
     "reverse": (b"bytes that are too long to be part of a value",),
     "next_pointer": (ctypes.c_void_p(7),),
+    "next_pointer of many bits": (ctypes.c_void_p(7 << 40),),
     "next_pointer stream": (_Stream(),),
     "double_lanes": (np.dtype("int16"),),
     "next_device": (fnabi.Device("cpu"),),

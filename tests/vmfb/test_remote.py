@@ -801,7 +801,8 @@ def test_pages_that_end_inside_of_something() -> None:
 def test_what_a_store_says_of_an_object() -> None:
     vast = "Thu, 01 Jan 99999999999999999999999 00:00:00 GMT"
     first = datetime.min  # a time of a zone that is not known, which may be before the first year
-    for wrong in ("no time", vast, first, math.nan, math.inf, -math.inf, 1e300, 10**400):
+    last = (2**63 - 1) / 1e9  # seconds, a number whose nanoseconds are 2**63
+    for wrong in ("no time", vast, first, math.nan, math.inf, -math.inf, 1e300, 10**400, last):
         assert remote_store.version_of({"size": 3, "mtime": wrong}).mtime_ns is None
     assert remote_store.version_of({"size": 3, "mtime": 9e9}).mtime_ns == 9 * 10**18
     assert isinstance(
