@@ -45,6 +45,8 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import IO, TypeAlias
 
+from fnabi._fnabi import lib
+
 ROOT = Path(__file__).parents[1]
 EQUIVALENT = ROOT / "tests" / "project" / "equivalent.toml"
 CCACHE = Path("/usr/lib/ccache")
@@ -395,6 +397,13 @@ def compiles(mutant: Mutant, folder: Path) -> bool:
     return run(["cc", *flags, "-DPy_LIMITED_API=0x030B0000", mutant.path], folder)
 
 
+def runs_here(path: str) -> bool:
+    """Return whether this processor has the instructions of a source: some kernels need more."""
+    kernels = {"avx2.c": lib.FNABI_DECODER_AVX2, "avx512.c": lib.FNABI_DECODER_AVX512}
+    kernel = kernels.get(Path(path).name)
+    return kernel is None or lib.fnabi_decoder_find(kernel) == kernel
+
+
 def line_of(mutant: Mutant) -> tuple[int, str]:
     """Return the number of a mutant's line, and its text: changed, but for one that is dropped."""
     code = (ROOT / mutant.path).read_text()
@@ -440,6 +449,8 @@ def write(file: Path, code: str) -> None:
 
 def verdict_of(mutant: Mutant, folder: Path, baseline: Baseline) -> tuple[str, str]:
     """Try a mutant with the tests of its noun: whether it was found, and by which of them."""
+    if not runs_here(mutant.path):
+        return "invalid", ""
     with applied([mutant], folder):
         if not compiles(mutant, folder):
             return "invalid", ""

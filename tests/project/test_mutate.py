@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from fnabi._fnabi import lib
 from tools import mutate
 
 C = """\
@@ -271,6 +273,20 @@ def test_what_fails_without_a_change_finds_nothing(tmp_path: Path) -> None:
     found = mutate.finds(command, tmp_path / "mutant", baseline)
     assert found == ["tests/test_pair.py::test_change"]
     assert mutate.finds(["false"], tmp_path / "mutant", baseline) is None
+
+
+def test_a_kernel_that_does_not_run_here_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = lib.FNABI_DECODER_AVX512
+    finds = {"FNABI_DECODER_AVX2": 2, "FNABI_DECODER_AVX512": wide}
+    narrow = SimpleNamespace(**finds, fnabi_decoder_find=lambda it: it if it != wide else -1)
+    monkeypatch.setattr(mutate, "lib", narrow)
+    kernels = Path("csrc/many/kernels")
+    assert not mutate.runs_here(str(kernels / "avx512.c"))
+    assert mutate.runs_here(str(kernels / "avx2.c"))
+    assert mutate.runs_here(str(kernels / "scalar_sip.c"))
+    (kernel,) = mutate.sample(mutate.places((str(kernels / "avx512.c"),)), "seed", 1)
+    monkeypatch.setattr(mutate, "applied", None)  # which would be asked next
+    assert mutate.verdict_of(kernel, mutate.ROOT, mutate.Baseline(mutate.ROOT))[0] == "invalid"
 
 
 def test_equivalent_changes_are_of_the_code() -> None:
