@@ -406,6 +406,16 @@ def test_small_floats_in_structures() -> None:
     assert context.packed == "<VmVariantList(1): [List[15872, 49152]]>"
 
 
+def test_integer_results_are_in_the_range_of_their_type() -> None:
+    """The runtime has registers of 32 and 64 bits, which are signed."""
+    signature = Signature.parse("() -> (uint8, uint32, uint64, int8, i8, i8)")
+    context = Context(ints(-1, -1, -1, 200, 256, 127))
+    function = Invoker(context, DEVICE, Named(None), signature)
+    assert function() == (255, 2**32 - 1, 2**64 - 1, -56, 0, 127)
+    original = FunctionInvoker(Context(ints(256)), DEVICE, Named(args(r=["i8"])))
+    assert original() == 256  # the register, as the original has it
+
+
 def test_a_product() -> None:
     function = loaded("mm_vmvx", "mm")
     left = np.arange(48, dtype=np.float32).reshape(3, 16)
@@ -601,7 +611,10 @@ def test_arrays_of_packed_elements(dtype: str, values: Any, expected: list[int])
 def test_a_result_that_numpy_has_no_array_for() -> None:
     packed = views(np.zeros(2, np.uint8), "INT_4")
     function = Invoker(Context(packed), DEVICE, Named(args(r=[["ndarray", "i4", 1, 2]])))
-    with pytest.raises(CallError, match=r"^Invoker: NumPy has no array for a result: "):
+    with pytest.raises(CallError, match=r"^Invoker: result 0: NumPy has no array for it: "):
+        function()
+    function._name = "M.main"  # of a client
+    with pytest.raises(CallError, match=r"^M\.main: result 0: NumPy has no array for it: "):
         function()
 
 

@@ -38,7 +38,7 @@ ReturnError = _error_class("ReturnError", "A result that is not what the reflect
 
 
 class _Marshaller(Marshaller):
-    """Passes and refuses values as the original does: too large floats become infinite."""
+    """Passes, refuses and returns values as the original: too large floats become infinite."""
 
     _refuses_masks = False
 
@@ -49,6 +49,9 @@ class _Marshaller(Marshaller):
             packed.push_float(rounded(dtype, _real(value)))
         else:
             packed.push_int(_whole(64 if dtype.kind == "index" else dtype.bits, value))
+
+    def _integer(self, dtype: DType, register: int) -> int:
+        return bool(register) if dtype.kind == "bool" else register
 
     def _bits(self, dtype: DType, value: Any) -> int:
         return self._bits_of(dtype, _real(value))

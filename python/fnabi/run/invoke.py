@@ -151,7 +151,7 @@ class Invoker:
         reflection = function.reflection
         if is_async is None:
             is_async = reflection.get("iree.abi.model") == "coarse-fences"
-        self._name = "Invoker"  # what errors about arguments begin with
+        self._name = "Invoker"  # what errors begin with
         self._is_async = is_async
         self._context = context
         self._function = function
@@ -182,7 +182,7 @@ class Invoker:
         if done is not None:
             done.wait()
         if self.signature is None:
-            values = marshaller.unpack((_UNKNOWN,) * len(outputs), outputs)
+            values = marshaller.unpack((_UNKNOWN,) * len(outputs), outputs, where)
             return None if not values else values[0] if len(values) == 1 else tuple(values)
         types = signature.results
         only = types[0] if len(types) == 1 else None
@@ -191,8 +191,8 @@ class Invoker:
         elif isinstance(only, Dict):
             types = tuple(type for _, type in only.items)
         if len(types) != len(outputs):
-            raise ArgumentValueError(f"Invoker: expected {len(types)} results, got {len(outputs)}")
-        return iree_abi.unflatten(signature, marshaller.unpack(types, outputs))
+            raise ArgumentValueError(f"{where}: expected {len(types)} results, got {len(outputs)}")
+        return iree_abi.unflatten(signature, marshaller.unpack(types, outputs, where))
 
     def __repr__(self) -> str:
         return f"<Invoker {self._function!r} {self.signature or ''}>"
@@ -257,9 +257,16 @@ class Marshaller:
                 raise problem.kind(text) from problem.__cause__
         return packed
 
-    def unpack(self, types: Sequence[Type], packed: Any) -> list[Any]:
-        """Convert a list of the runtime to one value per type."""
-        return [self._pull(packed, index, type) for index, type in enumerate(types)]
+    def unpack(self, types: Sequence[Type], packed: Any, where: str = "Invoker") -> list[Any]:
+        """Convert a list of the runtime to one value per type; errors name `where`."""
+        values = []
+        for index, type in enumerate(types):
+            try:
+                values.append(self._pull(packed, index, type))
+            except Unfit as problem:
+                text = f"{where}: result {index}: {problem}"
+                raise problem.kind(text) from problem.__cause__
+        return values
 
     def _push(self, packed: Any, type: Type, value: Any) -> None:
         match type:
@@ -386,11 +393,10 @@ class Marshaller:
                 value = packed.get_variant(index)
                 if isinstance(value, int) and _is_small_float(dtype):
                     value = self._number(dtype, value)
-                kinds = float if dtype.kind in _FLOATS else int
-                if not isinstance(value, kinds):
-                    found = value.__class__.__name__
-                    raise CallError(f"Invoker: result {index}: expected {dtype}, got {found}")
-                return bool(value) if dtype.kind == "bool" else value
+                is_float = dtype.kind in _FLOATS
+                if not isinstance(value, float if is_float else int):
+                    raise Unfit(f"expected {dtype}, got {type_name(value)}", CallError)
+                return value if is_float else self._integer(dtype, int(value))
             case Buffer(dtype):
                 view = packed.get_as_object(index, self._runtime.HalBufferView)
                 return self._array(view, dtype)
@@ -400,7 +406,7 @@ class Marshaller:
                 return self._pull_list(packed, index, tuple(item for _, item in pairs))
             case HomogeneousList(element):
                 sublist = packed.get_as_list(index)
-                return self.unpack((element,) * len(sublist), sublist)
+                return self._pull_all((element,) * len(sublist), sublist)
             case RefArray(Null()):
                 view = packed.get_as_object(index, self._runtime.HalBufferView)
                 return self._array(view, None)
@@ -408,8 +414,8 @@ class Marshaller:
                 pair = packed.get_as_list(index)
                 values, dims = pair.get_as_list(0), pair.get_as_list(1)
                 return [
-                    self.unpack((element,) * len(values), values),
-                    self.unpack((_DIM,) * len(dims), dims),
+                    self._pull_all((element,) * len(values), values),
+                    self._pull_all((_DIM,) * len(dims), dims),
                 ]
         value = packed.get_variant(index)
         if isinstance(value, self._runtime.VmRef):
@@ -418,16 +424,24 @@ class Marshaller:
                 return self._array(view, None)
             inner = value.deref(self._runtime.VmVariantList, True) if self._to_host else None
             if inner is not None:
-                return self.unpack((_UNKNOWN,) * len(inner), inner)
+                return self._pull_all((_UNKNOWN,) * len(inner), inner)
         return value
 
     def _pull_list(self, packed: Any, index: int, types: Sequence[Type]) -> list[Any]:
         sublist = packed.get_as_list(index)
         if len(sublist) != len(types):
-            raise CallError(
-                f"Invoker: result {index}: expected {len(types)} values, got {len(sublist)}"
-            )
-        return self.unpack(types, sublist)
+            raise Unfit(f"expected {len(types)} values, got {len(sublist)}", CallError)
+        return self._pull_all(types, sublist)
+
+    def _pull_all(self, types: Sequence[Type], packed: Any) -> list[Any]:
+        return [self._pull(packed, index, type) for index, type in enumerate(types)]
+
+    def _integer(self, dtype: DType, register: int) -> int:
+        """Return the integer in the low bits of a register, which the runtime has as signed."""
+        if dtype.kind == "bool":
+            return bool(register)
+        low = register & (1 << _bits_of(dtype)) - 1
+        return low if dtype.kind == "unsigned" else _signed(low, dtype)
 
     def _bits(self, dtype: DType, value: Any) -> int:
         """Return the bits of a number, rounded to a float type below 32 bits."""
@@ -456,7 +470,7 @@ class Marshaller:
             )
             return array.to_host() if self._to_host else array
         except ValueError as problem:
-            raise CallError(f"Invoker: NumPy has no array for a result: {problem}") from problem
+            raise Unfit(f"NumPy has no array for it: {problem}", CallError) from problem
 
 
 class Unfit(Exception):
