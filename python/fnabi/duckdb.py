@@ -118,8 +118,8 @@ def attach(
         raise ArgumentValueError(f"duckdb.attach: name: expected text without quotes, got {name!r}")
     hidden = f"{name} (catalog)"
     with connection.cursor() as own:  # which has a transaction of its own
-        found = "SELECT 1 FROM system.main.duckdb_databases() WHERE database_name = "
-        if own.execute(found + literal(name)).fetchall():
+        found = "SELECT 1 FROM system.main.duckdb_databases() WHERE lower(database_name) = lower("
+        if own.execute(f"{found}{literal(name)})").fetchall():
             raise ArgumentValueError(
                 f"duckdb.attach: name: the connection already has a database {name!r}"
             )

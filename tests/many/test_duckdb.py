@@ -199,6 +199,20 @@ def test_two_catalogs_beside_tables_of_the_user(models: Path, tmp_path: Path) ->
         ]
 
 
+def test_names_of_databases_have_no_case(tmp_path: Path) -> None:
+    """Views of one catalog showed another one, which was attached by the same name in capitals."""
+    with duckdb.connect() as connection:
+        for file, release in ("c.duckdb", "1.0"), ("C.db", "2.0"):
+            with fnabi.Catalog(tmp_path / file) as catalog:
+                catalog.update(RELEASES / release)
+        fnabi.duckdb.attach(connection, tmp_path / "c.duckdb")
+        modules = connection.sql("SELECT module FROM c.files ORDER BY module")
+        before = modules.fetchall()
+        with pytest.raises(CallError, match=r"already has a database 'C'$"):
+            fnabi.duckdb.attach(connection, tmp_path / "C.db")
+        assert connection.sql("SELECT module FROM c.files ORDER BY module").fetchall() == before
+
+
 def test_a_catalog_that_is_updated(tmp_path: Path) -> None:
     """The views show what was attached; attached again, what it is now."""
     count = "SELECT count(*) FROM c.files"
