@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import sys
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from itertools import product
@@ -144,6 +145,30 @@ def test_sql_shows_sizes_of_binaries(capsys: pytest.CaptureFixture[str]) -> None
     )
     (row,) = lines(capsys, "catalog", "sql", "c.duckdb", query)
     assert row["row"]["long"] == "61" * 2013
+
+
+def test_rows_of_sql_are_json(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    query = "SELECT 'nan'::DOUBLE AS a, [1e400, 0.5] AS b, 'NaN' AS c, MAP {'a'::BLOB: 2} AS d"
+    (row,) = lines(capsys, "catalog", "sql", "c.duckdb", query)
+    assert row["row"] == {"a": None, "b": [None, 0.5], "c": "NaN", "d": {"61": 2}}
+    assert run(capsys, "catalog", "sql", "c.duckdb", query).splitlines()[1].startswith("NaN ")
+    query = "SELECT 1 AS a, 2 AS b, 3 AS a"
+    assert run(capsys, "catalog", "sql", "--json", "c.duckdb", query, status=1) == (
+        "fnabi: an object of JSON has one value for each name, got 2 columns 'a'\n"
+    )
+    assert run(capsys, "catalog", "sql", "c.duckdb", query) == "a  b  a\n1  2  3\n"
+
+
+def test_a_package_that_a_query_needs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB's own error has a traceback of fnabi."""
+    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    monkeypatch.setitem(sys.modules, "pytz", None)
+    wrong = run(capsys, "catalog", "sql", "c.duckdb", "SELECT now()", status=1)
+    assert wrong.startswith("fnabi: ")
+    assert wrong.count("\n") == 1
 
 
 def test_sql_takes_one_statement(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from datetime import UTC, datetime
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -427,13 +428,22 @@ def _sql(catalog: Catalog, query: str, as_json: bool, allow_files: bool) -> int:
         return _BAD_INPUT
     except duckdb.Error as problem:
         text, _, place = _placed(catalog, query, problem).partition("\n\nLINE ")
+        text = text.partition(", due to the following Python exception")[0]  # and its traceback
         first, *more = text.partition("\n\n")[0].rstrip().expandtabs(2).split("\n")
         complain("", first, [f"  {line}" for line in (*more, *_excerpt(place))])
         return _BAD_INPUT
     if as_json:
+        name, count = max(Counter(names).items(), key=itemgetter(1), default=("", 0))
+        if count > 1:
+            text = f"an object of JSON has one value for each name, got {count} columns {name!r}"
+            complain("", text)
+            return _BAD_INPUT
         for row in rows:
-            values = dict(zip(names, map(_json, row), strict=True))
-            print(json.dumps({"schema": _ROW_SCHEMA, "row": values}))
+            print(
+                _line(
+                    {"schema": _ROW_SCHEMA, "row": dict(zip(names, map(_json, row), strict=True))}
+                )
+            )
         return 0
     if names:
         write_table(Screen(), [*map(one_line, names)], [[*map(_cell, row)] for row in rows])
@@ -486,11 +496,19 @@ def _without_blobs(value: Any) -> Any:
     return value
 
 
+def _line(row: dict[str, Any]) -> str:
+    """Return a row as JSON, which has null for NaN and infinity."""
+    try:
+        return json.dumps(row, allow_nan=False)
+    except ValueError:
+        return json.dumps(json.loads(json.dumps(row), parse_constant=lambda _: None))
+
+
 def _json(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, dict):
-        return {str(key): _json(inner) for key, inner in value.items()}
+        return {str(_json(key)): _json(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_json(inner) for inner in value]
     return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
