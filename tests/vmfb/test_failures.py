@@ -251,6 +251,18 @@ def test_the_function_that_was_called_is_in_another_module() -> None:
         assert (found.places == (other,)) == ("dyn" in message)
 
 
+def test_an_error_of_several_functions_is_explained_for_each() -> None:
+    line = "input0 shape dimension 1 mismatch; expected 64 but have 63; invoking function '{}'\n"
+    text = "".join(line.format(name) for name in ("dense", "normalize", "dense"))
+    with vmfb.open(CLASSIFIER) as module:
+        found = failures.explain(text, module)
+    assert [(each.line, each.places[0].split(" ")[0]) for each in found] == [
+        (1, "dense"),
+        (2, "normalize"),
+    ]
+    assert len(failures.explain(text)) == 1
+
+
 def test_wrong_arguments() -> None:
     with pytest.raises(ArgumentTypeError, match="expected str, got bytes"):
         failures.explain(b"text")  # type: ignore[arg-type]
@@ -312,3 +324,6 @@ def test_the_command_on_other_texts(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(capsys)[0] == 2
     assert run(capsys, "--file=-", "-")[0] == 2
     assert run(capsys, "https://example.org/error.txt")[0] == 2
+    for encoding in "utf-16", "utf-8-sig":
+        file.write_text(NEWEST["module old"], encoding)
+        assert run(capsys, file)[1].startswith("module-version: ")

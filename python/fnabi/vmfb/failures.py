@@ -59,7 +59,8 @@ class Explanation(msgspec.Struct, frozen=True):
 def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
     """Find the errors of IREE's runtime in a text, and explain each.
 
-    The time is linear in the text. An error that is repeated is explained once.
+    The time is linear in the text. An error that is repeated is explained once, with a module once
+    for each function that was called.
 
     Args:
         text: An error message, the output of a program, or a log.
@@ -101,10 +102,12 @@ def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
         if start < end:
             continue  # part of what was found before
         end = match.end()
-        called = _CALLED.search(text, end, max(end, min(following, end + _CONTEXT)))
         failure = FAILURES[order]
         values = {name: value for name, value in match.groupdict().items() if value is not None}
-        key = (order, *values.items())
+        called = None  # which function, that the module is asked about
+        if module is not None:
+            called = _called(text, end, max(end, min(following, end + _CONTEXT)))
+        key = (order, called, *values.items())
         if key not in found:
             found[key] = Explanation(
                 failure.name,
@@ -113,7 +116,7 @@ def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
                 values,
                 failure.title,
                 failure.meaning,
-                () if module is None else places(failure.name, values, module, _name(called)),
+                () if module is None else places(failure.name, values, module, called),
                 failure.remedy,
             )
     return tuple(found.values())
@@ -126,7 +129,8 @@ _CONTEXT = 2000
 """The most characters after an error that are looked at."""
 
 
-def _name(called: re.Match[str] | None) -> str | None:
+def _called(text: str, start: int, end: int) -> str | None:
+    called = _CALLED.search(text, start, end)
     return None if called is None else called[1] or called[2]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import json
 import os
 import shlex
@@ -48,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         with named(file), open_file(file) as opened:
             data = bytes(read_stream(opened))
-    text = data.decode("utf-8", "replace")
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # as of PowerShell
+    text = data.decode("utf-16" if is_wide else "utf-8", "replace")
     fault: FormatError | None = None
     if arguments.file is None:
         found = explain(text)
