@@ -479,6 +479,7 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
             ["completion", "bash", "--", "x"],
             "bash gives its word breaks and the line before and after the cursor",
         ),
+        (["verify", "-", "x", "-"], "- is standard input, expected once"),
         (["diff", "--catalog", "x"], "NEW is missing"),
         (["diff", "--catalog", "x", "y", "--since=7d"], "--since and NEW cannot be combined"),
         (["diff", "x", "--since=7d"], "--since is only allowed with --catalog"),

@@ -54,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
         for name in ("driver", "arch"):
             if getattr(arguments, name) is not None:
                 arguments.usage(f"--{name} is only allowed with --runtime")
+    if arguments.files.count("-") > 1:
+        arguments.usage("- is standard input, expected once")
     screen = Screen()
     given = read_given(arguments.against)
     empty: list[str] = []
