@@ -482,6 +482,35 @@ def test_schemas_of_many_dims(dims: int) -> None:
     assert (levels, found) == ((32, {"$ref": "#/$defs/float32"}) if whole else (1, {}))
 
 
+def test_schemas_of_empty_structures() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    abi = b'{"a":[["stuple"],["slist"],["sdict"]],"r":[]}'
+    data = exporting((b"f", b"0rrr_v", attributes(abi=abi)))
+    schema = json.loads(FORMATS["json-schema"](vmfb.from_buffer(data), "m").text)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    inputs = schema["$defs"]["f"]["properties"]["inputs"]
+    good: dict[str, Any] = {"input0": [], "input1": [], "input2": {}}
+    jsonschema.Draft202012Validator(inputs).validate(good)
+    for bad in {"input0": [1]}, {"input1": [1]}, {"input2": {"a": 1}}:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.Draft202012Validator(inputs).validate(good | bad)
+
+
+@pytest.mark.parametrize("bits", [4096, 4097, 16777215])
+def test_schemas_of_large_integers(bits: int) -> None:
+    """Python writes no int of so many digits."""
+    data = exporting((b"f", b"0i_v", attributes(abi=b'{"a":["i%d"],"r":[]}' % bits)))
+    stub = FORMATS["json-schema"](vmfb.from_buffer(data), "m")
+    schema = json.loads(stub.text)["$defs"]
+    found = schema["f"]["properties"]["inputs"]["properties"]["input0"]
+    why = f'"f": "input0": i{bits} has more than 4096 bits; the schema has no bounds'
+    if bits > 4096:
+        assert (found, stub.notices) == ({"type": "integer", "x-fnabi-index": 0}, (why,))
+    else:
+        assert schema["i4096"]["maximum"] == 2**4096 - 1
+        assert stub.notices == ()
+
+
 def test_schemas_are_valid() -> None:
     jsonschema = pytest.importorskip("jsonschema")
     for path in SOME:

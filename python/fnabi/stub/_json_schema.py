@@ -2,8 +2,9 @@
 
 The schema of a function ``f`` is ``$defs/f``: an object with ``inputs`` and ``results``, which are
 objects with a property for each value. An array is nested lists, one level for each dim; of more
-than 32 dims, the schema has the outermost alone. Numbers are those of their dtype; JSON has no
-infinity and no NaN, which are strings. A complex number is a pair.
+than 32 dims, the schema has the outermost alone. Numbers are those of their dtype, but integers of
+more than 4096 bits have no bounds; JSON has no infinity and no NaN, which are strings. A complex
+number is a pair.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ _DIMS = 32
 _LEVELS = 64
 """The most levels that are indented: in deeper ones, the spaces would outweigh the rest."""
 
+_BITS = 4096
+"""The most bits of integers with bounds; Python writes none of more than 4300 digits."""
+
+_REALS = ("float", "bfloat", "complex")
 _FLOAT_TEXTS = ["NaN", "Infinity", "-Infinity"]
 
 
@@ -111,12 +116,9 @@ class _Definitions:
                 found = self._array(dtype, shape)
                 return found | {"description": str(type), "x-fnabi-dtype": str(dtype)}
             case types.List(items) | types.Tuple(items):
-                return {
-                    "type": "array",
-                    "prefixItems": [self.type(item) for item in items],
-                    "minItems": len(items),
-                    "maxItems": len(items),
-                } | ({} if items else {"items": False})
+                slots = [self.type(item) for item in items]
+                found = {"type": "array", "minItems": len(items), "maxItems": len(items)}
+                return found | ({"prefixItems": slots} if slots else {})
             case types.Dict(pairs) if len(dict(pairs)) == len(pairs):
                 return _object({key: self.type(item) for key, item in pairs})
             case types.HomogeneousList(element):
@@ -151,6 +153,9 @@ class _Definitions:
         return found
 
     def _element(self, dtype: types.DType) -> dict[str, Any]:
+        if dtype.kind not in _REALS and dtype.bits > _BITS:
+            self._loose.append(f"{dtype} has more than {_BITS} bits; the schema has no bounds")
+            return {"type": "integer"}
         key = str(dtype), False
         if key not in self._dtypes:
             schema = _number(dtype)
@@ -166,7 +171,7 @@ class _Definitions:
 def _number(dtype: types.DType) -> dict[str, Any]:
     if dtype.kind == "bool":
         return {"type": "boolean"}
-    if dtype.kind in ("float", "bfloat", "complex"):
+    if dtype.kind in _REALS:
         real = {"anyOf": [{"type": "number"}, {"enum": _FLOAT_TEXTS}]}
         if dtype.kind != "complex":
             return real
