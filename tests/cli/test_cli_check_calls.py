@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,33 @@ def test_the_calls_of_the_release_before(capsys: pytest.CaptureFixture[str]) -> 
     (only,) = found["found"]
     assert (only["model"], only["calls"]) == ("vision", 12)
     assert answer(capsys, f"--baseline={OLD}", OLD, CALLS, status=0)["calls"]["failing"] == 12
+
+
+def test_outputs_that_are_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each was replaced by the output."""
+    for name in ("old", "new"):
+        shutil.copytree(RELEASES / "1.0", tmp_path / name)
+    calls = write(tmp_path / "calls.jsonl", call("rank", [4, 6]))
+    new, old = str(tmp_path / "new"), str(tmp_path / "old")
+    rank, other = f"{new}/rank.vmfb", f"{old}/rank.vmfb"
+    before = Path(rank).read_bytes()
+    check = ["check-calls", "--format=csv", f"--baseline={old}"]
+    for words, told in (
+        ([*check, "-o", calls, new, calls], "CALLS itself"),
+        ([*check, "-o", rank, rank, calls], "CATALOG itself"),
+        ([*check, "-o", rank, new, calls], "a module in CATALOG"),
+        ([*check, "-o", other, rank, calls], "a module in OLD"),
+        (["scan", "--format=csv", "-o", rank, other, rank], f"{rank} itself"),
+        (["scan", "--format=csv", "-o", rank, new], f"a module in {new}"),
+        (["inspect", "--html", "-o", rank, new], "a module in FILE"),
+        (["diff", "--html", "-o", rank, old, new], "a module in NEW"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 2
+        assert capsys.readouterr().err.endswith(f"error: --output is {told}\n")
+    assert Path(rank).read_bytes() == Path(other).read_bytes() == before
+    assert main([*check, "-o", f"{new}/found.csv", new, calls]) == 0
 
 
 def test_calls_on_standard_input() -> None:

@@ -547,8 +547,8 @@ def test_inspect_writes_a_page_about_a_catalog(catalog: Catalog, tmp_path: Path)
         (["inspect", str(CLASSIFIER), "--html", "--metadata"], "only allowed for libraries"),
         (["diff", ".", ".", "--html", "--json"], "--json is not allowed with --html"),
         (["inspect", str(CLASSIFIER), "--html", "-o", str(CLASSIFIER)], "--output is FILE itself"),
-        (["diff", str(CLASSIFIER), ".", "--html", "-o", str(CLASSIFIER)], "--output is OLD itself"),
-        (["diff", ".", str(CLASSIFIER), "--html", "-o", str(CLASSIFIER)], "--output is NEW itself"),
+        (["diff", str(CLASSIFIER), "x", "--html", "-o", str(CLASSIFIER)], "--output is OLD itself"),
+        (["diff", "x", str(CLASSIFIER), "--html", "-o", str(CLASSIFIER)], "--output is NEW itself"),
     ],
 )
 def test_wrong_usage(argv: list[str], fault: str, capsys: pytest.CaptureFixture[str]) -> None:

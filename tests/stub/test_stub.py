@@ -120,7 +120,7 @@ def test_wrong_usage(tmp_path: Path) -> None:
         ),
         (["--language=nonsense", library], "nonsense"),
         (["--global=a", "--function=b", library], "--function is not allowed with --global"),
-        (["-o", library, library], "--output is the file itself"),
+        (["-o", library, library], "--output is FILE itself"),
         (["-"], "standard input is not allowed"),
         ([], "FILE"),
     ):

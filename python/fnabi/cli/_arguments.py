@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from stat import S_ISFIFO
 
-from fnabi._base.files import named, open_file, read_stream
+from fnabi._base.files import is_same_file, named, open_file, read_stream
 from fnabi._base.text import known_names
 from fnabi._base.url import is_remote
 from fnabi.cli._problems import tell
@@ -170,3 +170,16 @@ def _moment(text: str) -> datetime:
         return parse_moment(text, "").replace(tzinfo=UTC)
     except CallError:
         raise argparse.ArgumentTypeError(f"expected {EXPECTED}, got {text!r}") from None
+
+
+def refuse_input(arguments: argparse.Namespace, path: str | None, name: str) -> None:
+    """Refuse an ``--output`` that is an input, or one of the modules in a folder of them."""
+    output: str | None = arguments.output
+    if output is None or path is None or path == "-":
+        return
+    if is_same_file(output, path):
+        arguments.usage(f"--output is {name} itself")
+    if output.endswith(".vmfb") and os.path.isfile(output) and os.path.isdir(path):
+        folder = os.path.join(os.path.realpath(path), "")
+        if os.path.realpath(output).startswith(folder):
+            arguments.usage(f"--output is a module in {name}")

@@ -7,8 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from fnabi._base.files import is_same_file, write_whole
-from fnabi.cli._arguments import tell_empty
+from fnabi._base.files import write_whole
+from fnabi.cli._arguments import refuse_input, tell_empty
 from fnabi.cli._catalogs import is_catalog, open_catalog
 from fnabi.cli._ending import ended_by_signals
 from fnabi.vmfb._walk import walk
@@ -49,8 +49,7 @@ def check_html(arguments: argparse.Namespace) -> bool:
     if arguments.output is None and sys.stdout.isatty():
         arguments.usage("--html on a terminal needs --output FILE")
     for name in ("file", "old", "new"):
-        if is_same_file(arguments.output, getattr(arguments, name, None)):
-            arguments.usage(f"--output is {name.upper()} itself")
+        refuse_input(arguments, getattr(arguments, name, None), name.upper())
     return True
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from fnabi._base.files import named, open_file
 from fnabi._base.progress import Wanted, show
 from fnabi._base.url import public
-from fnabi.cli._arguments import add_lenient, refuse_swapped, whole
+from fnabi.cli._arguments import add_lenient, refuse_input, refuse_swapped, whole
 from fnabi.cli._catalogs import has_modules, is_catalog, open_catalog, told_of_unread
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._output import (
@@ -114,6 +114,9 @@ def _pattern(text: str) -> str:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         check_output(arguments)
+        for name, path in ("CATALOG", arguments.catalog), ("CALLS", arguments.calls):
+            refuse_input(arguments, path, name)
+        refuse_input(arguments, arguments.baseline, "OLD")
     else:
         refuse_output_options(arguments)
     limit = arguments.limit or (None if arguments.json else _SHOWN)

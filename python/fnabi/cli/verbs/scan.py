@@ -10,7 +10,7 @@ from typing import Any
 
 from fnabi import vmfb
 from fnabi._base.url import public
-from fnabi.cli._arguments import add_lenient, missing_of, tell_empty
+from fnabi.cli._arguments import add_lenient, missing_of, refuse_input, tell_empty
 from fnabi.cli._output import (
     add_output,
     add_progress,
@@ -54,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if not shown:
         check_output(arguments)
+        for path in arguments.paths:
+            refuse_input(arguments, path, path)
         status = write_output(arguments, found, _told(found), "row")
         tell_empty(found.empty)
         return 1 if found.empty else status

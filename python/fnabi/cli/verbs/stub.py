@@ -8,11 +8,11 @@ import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 
-from fnabi._base.files import is_same_file, read_or_map, write_whole
+from fnabi._base.files import read_or_map, write_whole
 from fnabi._base.url import public
 from fnabi.calls import library
 from fnabi.calls._file_kind import source_kind
-from fnabi.cli._arguments import add_lenient, open_module, start_of, whole
+from fnabi.cli._arguments import add_lenient, open_module, refuse_input, start_of, whole
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._screen import complain, one_line, where
 from fnabi.vmfb.example import DIM
@@ -74,8 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("standard input is not allowed: the generated code refers to the file")
     if arguments.dim is not None and arguments.language != "iree-run-module":
         arguments.usage("--dim is only allowed with --language iree-run-module")
-    if is_same_file(output, file):
-        arguments.usage("--output is the file itself")
+    refuse_input(arguments, file, "FILE")
     written: Stub
     if library.looks_like_one(start_of(file)):
         if arguments.language not in (_PYTHON, _INTERFACE):
