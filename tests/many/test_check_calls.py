@@ -594,6 +594,16 @@ def test_columns_that_are_named_wrongly(columns: Any, text: str, new: fnabi.Cata
     assert text in str(caught.value)
 
 
+def test_a_column_of_models_and_functions(tmp_path: Path, new: fnabi.Catalog) -> None:
+    rows = table(*ROWS)
+    twice = rows.set_column(rows.schema.get_field_index("function"), "function", rows["model"])
+    once = rows.drop_columns("function")
+    pq.write_table(once, tmp_path / "once.parquet")
+    for calls in once, tmp_path / "once.parquet":
+        found = new.check_calls(calls, columns={"function": "model"})
+        assert found == new.check_calls(twice)
+
+
 @pytest.mark.parametrize("calls", [3, None, b"calls.parquet", ROWS, pa.array([1]), "missing"])
 def test_calls_that_are_no_table(calls: Any, new: fnabi.Catalog) -> None:
     with pytest.raises((CallError, FileNotFoundError), match=r"calls: |missing"):

@@ -114,7 +114,7 @@ class Logged:
         names = dict(self._names)
         if _OPTIONAL not in names and _OPTIONAL in schema.names:
             names[_OPTIONAL] = _OPTIONAL
-        fields = []
+        fields = {}  # a column may have several parts
         for part, name in names.items():
             if schema.names.count(name) != 1:
                 if name in schema.names:
@@ -128,9 +128,9 @@ class Logged:
                 raise ArgumentTypeError(
                     f"{self._where}: column {name!r}: {field.type}, expected {_EXPECTED[part]}"
                 )
-            fields.append(field.with_type(_usual(part)) if _has_null(field.type) else field)
+            fields[name] = field.with_type(_usual(part)) if _has_null(field.type) else field
         self._names = names
-        return import_module("pyarrow").schema(fields)
+        return import_module("pyarrow").schema(fields.values())
 
     def add(self, batch: Any) -> None:
         """Add the rows of a `pyarrow.RecordBatch` that has the columns of `select`.
