@@ -608,6 +608,15 @@ def test_arrays_of_packed_elements(dtype: str, values: Any, expected: list[int])
     assert memory.tolist() == expected
 
 
+@pytest.mark.parametrize("given", ["int4", "uint4"])
+def test_signless_elements_of_either_sign(given: str) -> None:
+    array = np.array([1, 7, 2, 0], getattr(ml_dtypes(), given))
+    types = (Buffer(DType("i4"), (2, 2)),)
+    packed = invoke.Marshaller(DEVICE).pack(types, [array.reshape(2, 2)[:, ::-1]])
+    found = packed.get_as_object(0, rt.HalBufferView)
+    assert found.map().asarray([2], np.dtype("uint8")).tolist() == [0x17, 0x20]
+
+
 def test_a_result_that_numpy_has_no_array_for() -> None:
     packed = views(np.zeros(2, np.uint8), "INT_4")
     function = Invoker(Context(packed), DEVICE, Named(args(r=[["ndarray", "i4", 1, 2]])))

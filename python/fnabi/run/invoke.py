@@ -346,6 +346,10 @@ class Marshaller:
         if self._refuses_masks and hasattr(value, "mask") and numpy.ma.is_masked(value):
             raise Unfit("the array has a mask; fill its values with .filled()", ArgumentValueError)
         dtype = None if type is None else type.dtype.to_numpy()
+        if dtype is not None and type is not None and type.dtype.bits < 8:
+            found = getattr(value, "dtype", None)
+            if getattr(found, "name", None) == f"u{dtype.name}":
+                value = numpy.asarray(value).view(dtype)  # ml_dtypes does not convert it
         try:
             array: np.ndarray[Any, Any] = numpy.asarray(value, dtype, order="C")
         except (TypeError, ValueError, OverflowError) as problem:
