@@ -4,6 +4,8 @@
  * loaded, and here where it is not. */
 #include "lane/runtime/streams.h"
 
+#include <stdio.h>
+
 #include "lane/runtime/error_slot.h"
 #include "lane/runtime/loader.h"
 #include "lane/runtime/threads.h"
@@ -28,8 +30,13 @@ static int allocate(fnabi_dl_tensor* like, fnabi_dl_versioned** out,
   *out = held != NULL ? fnabi_tensor_to_versioned(&held->tensor, 0) : NULL;
   if (held != NULL) fnabi_object_release(held);
   if (*out != NULL) return 0;
-  fail(context, problem != NULL ? "RuntimeError" : "MemoryError",
-       problem != NULL ? problem : "out of memory");
+  if (problem == NULL) {
+    fail(context, "MemoryError", "out of memory");
+  } else {
+    char text[120];
+    snprintf(text, sizeof text, "a tensor cannot be allocated: %s", problem);
+    fail(context, "RuntimeError", text);
+  }
   return -1;
 }
 
