@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from fnabi import CallError, FormatError, iree_abi, raw
+from fnabi import CallError, FormatError, declaration, iree_abi, pattern, raw
 from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from fnabi.types import Buffer, DType, Scalar, Signature
 
@@ -208,6 +208,35 @@ def test_texts_have_neither_lanes_nor_handles(encode, dtype, text):
 def test_import_loads_neither_numpy_nor_ml_dtypes():
     code = "import fnabi, sys; sys.exit(bool({'numpy', 'ml_dtypes'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+PARTS = (
+    *("f8E3M4", "f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E5M2", "f8E5M2FNUZ"),
+    *("f8E8M0FNU", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN", "tf32", "bf16", "f16", "f64", "f80"),
+    *("f128", "i1", "i7", "si7", "ui7", "index"),
+)
+
+
+@pytest.mark.parametrize("element", [*PARTS, *(f"complex<{part}>" for part in PARTS)])
+def test_names_of_all_that_compilers_declare(element):
+    signature = declaration.parse(f"func @f(%x: tensor<4x{element}>) -> ()").signature
+    dtype = signature.inputs[0].dtype
+    assert dtype is not None
+    assert DType.parse(str(dtype)) == DType(str(dtype)) == dtype
+    assert Signature.parse(str(signature)) == signature
+    assert pattern.parse(str(signature)).inputs[0].type.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("float32_foo", "float32_bf16", "float8_i8", "complex64_e4m3", "int8_tf32", "complex64_"),
+        *("complex64_i", "bfloat16_tf32", "i8_bf16"),
+    ],
+)
+def test_formats_of_other_kinds(name):
+    with pytest.raises(CallError):
+        DType.parse(name)
 
 
 def test_names_and_kinds() -> None:

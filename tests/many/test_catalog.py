@@ -26,7 +26,8 @@ from fnabi.many.catalog import _load as catalog_load
 from fnabi.many.catalog._plan import Known, make_plan
 from fnabi.many.catalog._search import search_query
 from fnabi.many.pattern import Pattern, Star
-from support import catalog_update
+from support import catalog_update, flatbuffer
+from support.flatbuffer import String, Table, Vector
 from support.paths import DATA
 from support.pattern_cases import PATTERNS
 from support.pattern_match import differences
@@ -654,3 +655,20 @@ def test_the_database_is_out_of_memory() -> None:
     duckdb = pytest.importorskip("duckdb")
     found = catalog_database.problem_of(duckdb.OutOfMemoryException("no memory\nmore of it"), "c")
     assert (type(found), str(found)) == (MemoryError, "no memory")
+
+
+def test_all_dtypes_that_a_declaration_may_have(tmp_path: Path) -> None:
+    """One such module ended the update of all others."""
+    text = b"func @f(%x: tensor<4xtf32>, %y: tensor<4xcomplex<bf16>>) -> ()"
+    attributes = Vector([Table({0: String(b"iree.abi.declaration"), 1: String(text)})])
+    function = Table({0: String(b"f"), 1: bytes(4)})
+    signature = Table({0: String(b"0rr_v"), 1: attributes})
+    root = Table({0: String(b"m"), 7: Vector([function]), 8: Vector([signature])})
+    path = tmp_path / "m.vmfb"
+    path.write_bytes(flatbuffer.module(root))
+    expected = vmfb.open(path).exports["f"].signature
+    assert str(expected) == "(x: float19_tf32[4], y: complex32_bf16[4]) -> ()"
+    with fnabi.Catalog(tmp_path / "c.duckdb") as catalog:
+        catalog.update(tmp_path)
+        for found in catalog.find(), catalog.find(str(expected)):
+            assert [match.signature for match in found] == [expected]

@@ -55,13 +55,15 @@ class Record(
 
 
 # What a dtype calls itself: "float32", "float8_e4m3fn", "int8x4", "i8", "bool"; in torch also
-# "float4_e2m1fn_x2".
+# "float4_e2m1fn_x2". The format of complex numbers is what MLIR calls a part that is no IEEE float.
 _DTYPE_TEXT = re.compile(
-    r"(?:(void)|(bool|index|handle)|(u?int|i|float|bfloat|complex|handle)(\d+)(?:_(e\dm\d+[a-z0-9]*?))?)"
-    r"(?:_?x(\d+))?",
+    r"(?:(void)|(bool|index|handle)|(u?int|i|float|bfloat|complex|handle)(\d+)"
+    r"(?:_(tf32|e\dm\d+[a-z0-9]*?|(?:[su]?i|b?f)\d\w*?|index))?)(?:_?x(\d+))?",
     re.ASCII,
 )
 _TEXT_KINDS: dict[str, DTypeKind] = {"uint": "unsigned", "int": "signed", "i": "signless"}
+_FORMATS = {"float": "et", "complex": "bfistu"}
+"""What the formats of dtypes begin with."""
 _ALONE = {"bool": 1, "index": 64, "handle": 64}
 
 
@@ -321,7 +323,8 @@ def _parsed(text: object, where: str) -> DType:
         return DType("handle", 0, "", 0)
     if alone or void:
         prefix, digits = alone or "void", str(_ALONE.get(alone, 0))
-    if void or (format and prefix != "float") or len(digits + (lanes or "")) > 9:
+    is_odd = format and format[0] not in _FORMATS.get(prefix, "")
+    if void or is_odd or len(digits + (lanes or "")) > 9:
         raise ArgumentValueError(f"{where}: no dtype has the name {text!r}")
     return DType(_TEXT_KINDS.get(prefix, prefix), int(digits), format or "", int(lanes or 1))
 

@@ -262,6 +262,6 @@ def unknown_dtypes(pattern: Pattern) -> dict[str, str]:
         dtype = getattr(each, "dtype", None)
         if isinstance(dtype, DType) and dtype.kind in _WIDTHS:
             short, widths, usual = _WIDTHS[dtype.kind]
-            if dtype.bits not in widths:
+            if dtype.bits not in widths and not dtype.format:
                 found[f"{short}{dtype.bits}"] = usual
     return found
