@@ -256,6 +256,8 @@ def test_an_error_of_several_functions_is_explained_for_each() -> None:
     text = "".join(line.format(name) for name in ("dense", "normalize", "dense"))
     with vmfb.open(CLASSIFIER) as module:
         found = failures.explain(text, module)
+        other = "no driver 'x' registered; invoking function '{}'\n"
+        assert len(failures.explain(other.format("a") + other.format("b"), module)) == 1
     assert [(each.line, each.places[0].split(" ")[0]) for each in found] == [
         (1, "dense"),
         (2, "normalize"),

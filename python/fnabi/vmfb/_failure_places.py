@@ -25,7 +25,7 @@ def places(
         name: The kind.
         values: What varies in the message.
         module: The module.
-        called: The function that was called, where that is known.
+        called: The function that was called, where that is known and `is_of_call`.
 
     Raises:
         FormatError: when its bytecode cannot be read.
@@ -34,10 +34,15 @@ def places(
     find = _FINDERS.get(name)
     if find is None:
         return ()
-    if find in (_count, _input) and called is not None and called not in module.exports:
+    if called is not None and called not in module.exports:
         return (one_line(f"the module has no function {called}: the error is about another one"),)
     context = {} if called is None else {_CALLED: called}
     return tuple(map(one_line, find(values | context, module)))
+
+
+def is_of_call(name: str) -> bool:
+    """Return whether a kind of failure is about the arguments of the function that was called."""
+    return _FINDERS.get(name) in (_count, _input)
 
 
 _CALLED = "called function"  # no group of a pattern has this name

@@ -21,7 +21,7 @@ import msgspec
 
 from fnabi.errors import ArgumentTypeError, type_name
 from fnabi.vmfb import Module
-from fnabi.vmfb._failure_places import places
+from fnabi.vmfb._failure_places import is_of_call, places
 from fnabi.vmfb._failure_table import FAILURES, Failure, fixed_part
 
 __all__ = ["FAILURES", "Explanation", "Failure", "explain"]
@@ -59,8 +59,8 @@ class Explanation(msgspec.Struct, frozen=True):
 def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
     """Find the errors of IREE's runtime in a text, and explain each.
 
-    The time is linear in the text. An error that is repeated is explained once, with a module once
-    for each function that was called.
+    The time is linear in the text. An error that is repeated is explained once; one about
+    arguments, with a module, once for each function that was called.
 
     Args:
         text: An error message, the output of a program, or a log.
@@ -104,8 +104,8 @@ def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
         end = match.end()
         failure = FAILURES[order]
         values = {name: value for name, value in match.groupdict().items() if value is not None}
-        called = None  # which function, that the module is asked about
-        if module is not None:
+        called = None
+        if module is not None and is_of_call(failure.name):
             called = _called(text, end, max(end, min(following, end + _CONTEXT)))
         key = (order, called, *values.items())
         if key not in found:
