@@ -70,12 +70,13 @@ bool fnabi_list_insert(fnabi_seq_object* list, int64_t index,
   return true;
 }
 
-/* Releasing a value may run arbitrary code, and that may change the list. So
- * values are removed from the list before they are released: all at once, or in
- * groups of 32 if memory is exhausted. */
+/* Releasing a value may run arbitrary code, and that may change the list or give
+ * it up. So the list is held, and values are removed from it before they are
+ * released: all at once, or in groups of 32 if memory is exhausted. */
 void fnabi_list_erase(fnabi_seq_object* list, int64_t index, int64_t count) {
   fnabi_any few[32];
   const int64_t capacity = (int64_t)(sizeof few / sizeof *few);
+  fnabi_object_retain(list);
   while (count > 0 && index < list->size) {
     if (count > list->size - index) count = list->size - index;
     int64_t group = count;
@@ -95,4 +96,5 @@ void fnabi_list_erase(fnabi_seq_object* list, int64_t index, int64_t count) {
     for (int64_t i = 0; i < group; i++) fnabi_any_release(&values[i]);
     if (values != few) free(values);
   }
+  fnabi_object_release(list);
 }

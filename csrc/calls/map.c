@@ -681,22 +681,25 @@ bool fnabi_map_erase(fnabi_map_object* map, const fnabi_any* key) {
   return true;
 }
 
-/* Releasing a pair may run arbitrary code, and that may change the map. So
- * pairs are removed one by one, each before it is released. */
+/* Releasing a pair may run arbitrary code, and that may change the map or give
+ * it up. So the map is held, and pairs are removed one by one, each before it is
+ * released. */
 void fnabi_map_clear(fnabi_map_object* map) {
+  fnabi_object_retain(map);
   while (map->size > 0) {
     pair taken;
     if (is_small(map)) {
-      if (small_size(map) == 0) return;
+      if (small_size(map) == 0) break;
       taken = small_take(map, small_pairs(map) + small_size(map) - 1);
     } else {
       table t = table_of(map);
-      if (!is_taken(&t, t.head)) return;
+      if (!is_taken(&t, t.head)) break;
       taken = dense_take(&t, t.head);
       store(map, &t);
     }
     release_pair(&taken);
   }
+  fnabi_object_release(map);
 }
 
 /* ----------------------------------------------------------------- creation */

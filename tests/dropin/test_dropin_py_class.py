@@ -356,6 +356,44 @@ def test_a_pop_that_fails_keeps_nothing() -> None:
     assert len(made) == 1
 
 
+@pytest.mark.parametrize("kind", [ours.Map, ours.Dict])
+@pytest.mark.parametrize("by", ["hash", "comparison"])
+def test_a_map_that_is_moved_while_a_key_is_sought(kind: Any, by: str) -> None:
+    mover: list[str] = []
+
+    def move(now: str) -> None:
+        if now in mover:
+            mover.clear()
+            ours.convert(lambda moved: None)(made._move())
+
+    @ours.dataclasses.py_class(key("Moves"))
+    class Moves(ours.Object):
+        x: int
+
+        def __any_hash__(self) -> int:
+            move("hash")
+            return 1
+
+        def __any_equal__(self, other: Any) -> bool:
+            move("comparison")
+            return bool(self.x == other.x)
+
+    def sets(key: Any) -> str:
+        made[key] = "new"
+        return "value19"
+
+    uses: list[Any] = [lambda key: made[key], lambda key: made.get(key)]
+    if kind is ours.Dict:
+        uses += [lambda key: made.pop(key), lambda key: made.setdefault(key, 1), sets]
+    for use in uses:
+        for _ in range(20):
+            made = kind({Moves(number): f"value{number}" for number in range(20)})
+            sought = Moves(19)
+            mover.append(by)
+            assert use(sought) == "value19"
+            assert (mover, len(made)) == ([], 0)
+
+
 def test_errors_of_a_comparison_reach_the_caller() -> None:
     @ours.dataclasses.py_class(key("Fails"))
     class Fails(ours.Object):

@@ -748,6 +748,21 @@ def test_a_container_that_is_moved_while_it_is_read(kind, work):
         assert found is not None
 
 
+def test_a_dict_that_is_moved_while_it_is_cleared():
+    class Moves:
+        def __del__(self):
+            by_callee(cleared)
+            others.extend(ours.Dict({1: 2}) for _ in range(20))
+
+    for size in (3, 40):
+        for key in (0, size - 1):
+            others = []
+            cleared = ours.Dict(dict.fromkeys(range(size)))
+            cleared[key] = Moves()
+            cleared.clear()
+            assert [len(other) for other in others] == [1] * 20
+
+
 def other_of(of):
     values = [object(), *(str(number) * 20 for number in range(50))]
     return type(of)(values if isinstance(of, (ours.Array, ours.List)) else dict(enumerate(values)))

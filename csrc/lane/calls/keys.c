@@ -112,13 +112,15 @@ fnabi_map_object* lane_keys_map(const fnabi_any* pairs, Py_ssize_t count,
   return NULL;
 }
 
-static fnabi_any any_of(const fnabi_map_object* map) {
+/* A comparison in Python may move the map to a callee, so it is held. */
+static fnabi_any hold(fnabi_map_object* map) {
   fnabi_any any;
-  fnabi_any_set_object(&any, (void*)(uintptr_t)map);
+  fnabi_any_set_object(&any, map);
+  fnabi_any_retain(&any);
   return any;
 }
 
-int lane_keys_find(const fnabi_map_object* map, const fnabi_any* key,
+int lane_keys_find(fnabi_map_object* map, const fnabi_any* key,
                    fnabi_any* value) {
   static fnabi_object* missing; /* the GIL guards it */
   if (missing == NULL) {
@@ -126,9 +128,11 @@ int lane_keys_find(const fnabi_map_object* map, const fnabi_any* key,
     if (call(MISSING, NULL, 0, &made) < 0) return -1;
     missing = made.v_object;
   }
-  const fnabi_any args[] = {any_of(map), *key};
+  const fnabi_any args[] = {hold(map), *key};
   bool is_map = map->object.type_index == FNABI_INDEX_MAP;
-  if (call(is_map ? MAP_GET : DICT_GET, args, 2, value) < 0) return -1;
+  int status = call(is_map ? MAP_GET : DICT_GET, args, 2, value);
+  lane_release(&map->object);
+  if (status < 0) return -1;
   if (!fnabi_any_is_object(value) || value->v_object != missing) return 1;
   fnabi_any_release(value);
   return 0;
@@ -140,10 +144,12 @@ int lane_keys_set(fnabi_map_object* map, const fnabi_any* key,
   if (!custom && fnabi_map_set(map, key, value)) return 0;
   if (!custom && !map_is_custom(map)) return lane_no_memory();
   /* only libtvm_ffi can give the keys new slots when the map grows */
-  const fnabi_any args[] = {any_of(map), *key, *value};
+  const fnabi_any args[] = {hold(map), *key, *value};
   fnabi_any result;
   fnabi_any taken[] = {*key, *value};
-  if (call(DICT_SET, args, 3, &result) < 0) return -1;
+  int status = call(DICT_SET, args, 3, &result);
+  lane_release(&map->object);
+  if (status < 0) return -1;
   fnabi_any_release(&taken[0]);
   fnabi_any_release(&taken[1]);
   return 0;
@@ -153,8 +159,10 @@ int lane_keys_erase(fnabi_map_object* map, const fnabi_any* key) {
   if (!lane_key_may_be_custom(key) || !lane_key_is_custom(key))
     return fnabi_map_erase(map, key);
   uint64_t size = map->size;
-  const fnabi_any args[] = {any_of(map), *key};
+  const fnabi_any args[] = {hold(map), *key};
   fnabi_any result;
-  if (call(DICT_ERASE, args, 2, &result) < 0) return -1;
-  return map->size != size;
+  int status = call(DICT_ERASE, args, 2, &result);
+  if (status == 0) status = map->size != size;
+  lane_release(&map->object);
+  return status;
 }

@@ -21,7 +21,7 @@ bool lane_keys_are_custom(const fnabi_any* pairs, Py_ssize_t count);
  * value of a key. lane_keys_find returns 1 and the owned value, or 0. */
 fnabi_map_object* lane_keys_map(const fnabi_any* pairs, Py_ssize_t count,
                                 int32_t type_index);
-int lane_keys_find(const fnabi_map_object* map, const fnabi_any* key,
+int lane_keys_find(fnabi_map_object* map, const fnabi_any* key,
                    fnabi_any* value);
 /* Change a DICT, for any keys. lane_keys_set takes key and value over when it
  * succeeds. lane_keys_erase returns 1, or 0 if the key does not exist. */

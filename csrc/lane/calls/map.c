@@ -295,7 +295,7 @@ PyObject* lane_map_dict(fnabi_map_object* map, bool plain) {
 }
 
 /* Returns 1 and the owned value of a key, or 0 if the key does not exist. */
-static int look_up(const fnabi_map_object* map, const fnabi_any* key,
+static int look_up(fnabi_map_object* map, const fnabi_any* key,
                    fnabi_any* value) {
   if (lane_key_may_be_custom(key) && lane_key_is_custom(key))
     return lane_keys_find(map, key, value);

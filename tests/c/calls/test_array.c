@@ -183,6 +183,17 @@ static void test_meddling(void) {
   check_meddling(100, 0);
 }
 
+/* The last owner of a list may give it up while values are erased. */
+static void test_given_up(void) {
+  for (int64_t size = 1; size <= 100; size += 99) {
+    fnabi_seq_object* list = fnabi_list_new(size);
+    list->data[0] = giver_value(list);
+    refused_from = allocations = 0;
+    fnabi_list_erase(list, 0, size);
+    refused_from = SIZE_MAX;
+  }
+}
+
 /* -------------------------------------------------------------- allocations */
 
 static void test_allocations(void) {
@@ -224,6 +235,7 @@ int main(void) {
   test_foreign();
   test_odd();
   test_meddling();
+  test_given_up();
   test_allocations();
   return 0;
 }

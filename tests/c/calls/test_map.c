@@ -146,6 +146,17 @@ static void test_counts(void) {
   }
 }
 
+/* The last owner of a map may give it up while it is cleared. */
+static void test_given_up(void) {
+  for (int size = 1; size < 20; size += 9) {
+    fnabi_map_object* map = dict_new();
+    for (int i = 0; i < size; i++) put(map, int_value(i), i);
+    fnabi_any key = int_value(0), value = giver_value(map);
+    CHECK(fnabi_map_set(map, &key, &value));
+    fnabi_map_clear(map);
+  }
+}
+
 /* A long chain with items in the home slots of other keys. */
 static void test_chains(void) {
   enum { LONG = 300 };
@@ -622,6 +633,7 @@ int main(void) {
   test_problems();
   test_duplicates();
   test_counts();
+  test_given_up();
   test_chains();
   test_far_away();
   test_no_way_out();

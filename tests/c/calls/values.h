@@ -71,6 +71,24 @@ static inline fnabi_any witness_value(int* log) {
  * destroys and frees. */
 enum { GONE = 3 };
 
+/* An object whose deleter gives up another one, which may be what it was in. */
+typedef struct giver {
+  fnabi_object object;
+  void* given;
+} giver;
+
+static inline void giver_delete(void* self, int flags) {
+  fnabi_object_release(((giver*)self)->given);
+  if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
+}
+
+static inline fnabi_any giver_value(void* given) {
+  giver* g = fnabi_object_new(sizeof *g, FNABI_INDEX_DYNAMIC, giver_delete);
+  CHECK(g != NULL);
+  g->given = given;
+  return object_value(g);
+}
+
 static inline uint32_t strong_of(const fnabi_any* any) {
   return (uint32_t)any->v_object->counts;
 }
