@@ -678,6 +678,53 @@ def test_deep_copies_of_cycles():
     assert twice[0].address == twice[1].address == twice[2][1].address != shared.address
 
 
+class Labelled(Array):
+    label: Any
+
+
+class Slotted(List):
+    __slots__ = ("label", "unset")
+    label: Any
+
+
+class Stateful(Map):
+    label: Any
+
+    def __getstate__(self) -> Any:
+        return [self.label]
+
+    def __setstate__(self, state: Any) -> None:
+        (self.label,) = state
+
+
+class Both(Slotted):
+    other: Any
+
+
+@pytest.mark.parametrize(
+    "made", [Labelled([1]), Slotted([1]), Stateful({1: 2}), Both([1])], ids=lambda made: type(made)
+)
+def test_copies_of_classes_with_attributes(made: Any) -> None:
+    made.label = [made]
+    if isinstance(made, Both):
+        made.other = 5
+    shallow, deep = copy.copy(made), copy.deepcopy(made)
+    pickled = pickle.loads(pickle.dumps(copy_without_cycle(made)))
+    assert type(shallow) is type(deep) is type(pickled) is type(made)
+    assert shallow == deep == pickled == made
+    assert shallow.label is made.label
+    assert deep.label[0] is deep
+    assert pickled.label == "label"
+    if isinstance(made, Both):
+        assert shallow.other == deep.other == pickled.other == 5
+
+
+def copy_without_cycle(made: Any) -> Any:
+    shallow = copy.copy(made)
+    shallow.label = "label"
+    return shallow
+
+
 def test_deep_copies_that_fail() -> None:
     class Whole:
         def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -687,3 +734,7 @@ def test_deep_copies_that_fail() -> None:
     for values in (Array([whole]), List([1, whole]), Map({1: whole}), Dict({1: whole})):
         with pytest.raises(ValueError, match="cannot be copied"):
             values.__deepcopy__({})  # from here Python checks that nothing is returned beside it
+    labelled = Labelled([1])
+    labelled.label = whole
+    with pytest.raises(ValueError, match="cannot be copied"):
+        labelled.__deepcopy__({})

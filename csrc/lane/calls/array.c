@@ -283,8 +283,7 @@ static PyObject* tolist(PyObject* self, PyObject* unused) {
 
 static PyObject* reduce(PyObject* self, PyObject* unused) {
   (void)unused;
-  PyObject* list = list_of(self, false);
-  return list ? Py_BuildValue("O(N)", (PyObject*)Py_TYPE(self), list) : NULL;
+  return lane_reduce(self, list_of(self, false));
 }
 
 /* A library may damage a list after it has given it away. */

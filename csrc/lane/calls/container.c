@@ -2,6 +2,7 @@
 #include "lane/calls/container.h"
 
 #include "lane/calls/array.h"
+#include "lane/calls/dialect.h"
 #include "lane/calls/from_value.h"
 #include "lane/calls/map.h"
 #include "lane/runtime/call_error.h"
@@ -69,7 +70,41 @@ int lane_equal(const fnabi_any* a, const fnabi_any* b) {
   return equal_in_python(a, b);
 }
 
-/* --------------------------------------------------------------- deep copies */
+/* -------------------------------------------------------------------- copies */
+
+/* The attributes that a class of Python adds, or None. Dialects have copies of
+ * their own. */
+static PyObject* state_of(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  if ((PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC) == 0 ||
+      lane_dialect_of(type) != NULL)
+    return Py_NewRef(Py_None);
+  return PyObject_CallMethod(self, "__getstate__", NULL);
+}
+
+PyObject* lane_reduce(PyObject* self, PyObject* values) {
+  PyObject *state = values ? state_of(self) : NULL, *answer = NULL;
+  if (state != NULL)
+    answer = Py_BuildValue("O(O)O", (PyObject*)Py_TYPE(self), values, state);
+  Py_XDECREF(values);
+  Py_XDECREF(state);
+  return answer;
+}
+
+static int copy_state(PyObject* made, PyObject* self, PyObject* deep,
+                      PyObject* memo) {
+  PyObject *state = state_of(self), *copy = NULL, *done = NULL;
+  if (state == Py_None)
+    done = Py_NewRef(Py_None);
+  else if (state != NULL)
+    copy = PyObject_CallFunctionObjArgs(deep, state, memo, NULL);
+  PyObject* set = copy ? lane_get(LANE_SET_STATE) : NULL;
+  if (set != NULL) done = PyObject_CallFunctionObjArgs(set, made, copy, NULL);
+  Py_XDECREF(state);
+  Py_XDECREF(copy);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
 
 /* Copies the values of a list or dict into an empty one. */
 static int fill_copy(PyObject* made, PyObject* self, bool seq, PyObject* deep,
@@ -135,6 +170,7 @@ PyObject* lane_deepcopy(PyObject* self, PyObject* memo) {
       made = copy_fixed(self, seq, deep, memo);
       if (made != NULL && PyDict_SetItem(memo, key, made) < 0) Py_CLEAR(made);
     }
+    if (made != NULL && copy_state(made, self, deep, memo) < 0) Py_CLEAR(made);
   }
   Py_XDECREF(key);
   return made;

@@ -563,8 +563,7 @@ static PyObject* keys_list(PyObject* self, PyObject* unused) {
 
 static PyObject* reduce(PyObject* self, PyObject* unused) {
   (void)unused;
-  PyObject* list = list_of_items(self);
-  return list ? Py_BuildValue("O(N)", (PyObject*)Py_TYPE(self), list) : NULL;
+  return lane_reduce(self, list_of_items(self));
 }
 
 #define READING                                                             \

@@ -33,6 +33,7 @@ static const char* const names[LANE_NAME_COUNT] = {
     [LANE_INTEGRAL] = "Integral",
     [LANE_REAL] = "Real",
     [LANE_DEEPCOPY] = "deepcopy",
+    [LANE_SET_STATE] = "set_state",
 };
 static PyObject* found[LANE_NAME_COUNT];
 

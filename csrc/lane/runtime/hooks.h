@@ -35,6 +35,7 @@ typedef enum lane_name {
   LANE_INTEGRAL,
   LANE_REAL,
   LANE_DEEPCOPY,
+  LANE_SET_STATE, /* set_state(object, state) */
   LANE_NAME_COUNT
 } lane_name;
 

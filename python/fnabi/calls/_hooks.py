@@ -35,6 +35,7 @@ _MODULES = {
     "member_schema": "fnabi.calls.reflection",
     "method_signature": "fnabi.calls.reflection",
     "read_numpy": "fnabi.calls.tensor",
+    "set_state": "fnabi.calls._object",
     "tensor_view": "fnabi.calls.tensor",
     "to_numpy": "fnabi.calls.tensor",
 }

@@ -59,3 +59,15 @@ class Shape(tuple[int, ...]):
 
     def __repr__(self) -> str:
         return f"Shape({super().__repr__()})"
+
+
+def set_state(self: Any, state: Any) -> None:
+    """Give a copy what ``__getstate__`` of the original returned, as the module `copy` does."""
+    if hasattr(self, "__setstate__"):
+        self.__setstate__(state)
+        return
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    if attributes:
+        self.__dict__.update(attributes)
+    for name, value in (slots or {}).items():
+        setattr(self, name, value)
