@@ -126,6 +126,18 @@ def test_an_any_holds_its_object():
     assert Any(thing).value is thing
 
 
+def test_a_value_that_python_has_not():
+    """What a library has instead of a value that stays unchanged."""
+    array = fnabi.Array([None])
+    data = ctypes.c_void_p.from_address(array.address + 24).value
+    ctypes.c_int32.from_address(data).value = 13
+    unchanged = array[0]
+    assert unchanged.type_index == unchanged.value.type_index == 13
+    assert unchanged == unchanged.value
+    assert repr(unchanged) == "Any(unchanged)"
+    assert repr(array) == "Array([Any(unchanged)])"
+
+
 def test_bad_values():
     with pytest.raises(TypeError):
         Any(1, 2)

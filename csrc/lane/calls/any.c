@@ -62,7 +62,10 @@ static Py_hash_t any_hash(PyObject* self) {
 static PyObject* any_repr(PyObject* self) {
   PyObject* value = any_get(self, NULL);
   if (value == NULL) return NULL;
-  PyObject* text = PyUnicode_FromFormat("Any(%R)", value);
+  /* "unchanged" has no value of Python but another Any */
+  PyObject* text = Py_TYPE(value) == lane.any
+                       ? PyUnicode_FromString("Any(unchanged)")
+                       : PyUnicode_FromFormat("Any(%R)", value);
   Py_DECREF(value);
   return text;
 }
