@@ -49,6 +49,14 @@ def prefix(make: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_compiler_with_options(make: list[str]) -> None:
+    """Or one that another program, such as ccache, runs."""
+    planned = subprocess.run(
+        [*make, "-n", "test_raw", "install", "CC=cc -pipe"], check=True, capture_output=True
+    )
+    assert b"cc -pipe -std=c11" in planned.stdout
+
+
 WITHOUT = ["-fno-exceptions", "-fno-rtti"]
 """How IREE is compiled."""
 
