@@ -344,6 +344,37 @@ def test_an_error_whose_class_cannot_be_imported():
     assert told.split() == ["fnabi.calls._hooks"]
 
 
+def test_chains_of_functions_are_freed_on_a_small_stack() -> None:
+    """A function of a function, and a call whose argument is a call, and so on."""
+    told = run_apart(
+        """
+        import threading
+        from fnabi import Function
+
+        class Witness:
+            def __call__(self): ...
+            def __del__(self):
+                freed.append(threading.current_thread())
+
+        def run():
+            for grow in (Function, lambda last: Function(print).bind(last)):
+                chain = Function(Witness())
+                for _ in range(50_000):
+                    chain = grow(chain)
+                del chain
+                assert freed.pop() is threading.current_thread()
+
+        freed = []
+        threading.stack_size(256 * 1024)
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        print(freed)
+        """
+    )
+    assert told == "[]\n"
+
+
 def test_a_function_describes_itself():
     function = plain("nargs")
     assert repr(function) == "<fnabi.Function nargs>"

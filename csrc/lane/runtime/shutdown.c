@@ -1,14 +1,46 @@
 /* Releases Python objects on any thread, until the interpreter shuts down. */
 #include "lane/runtime/shutdown.h"
+/* after Python.h, which settles what the system headers offer */
+#include "base/platform.h"
 
 /* Libraries may keep and call Python objects after the interpreter has shut
  * down. */
 bool lane_finished;
 
+/* A Python object that is dropped may drop another one, such as a function made
+ * of a function. Those beyond DEPTH wait in `later`, so that a long chain needs
+ * no more of the stack. */
+enum { DEPTH = 100 };
+static FNABI_FAST_THREAD int depth;
+static FNABI_FAST_THREAD PyObject* later; /* a list, or NULL */
+
+static void put_off(PyObject* object) {
+  PyObject *type, *problem, *traceback;
+  PyErr_Fetch(&type, &problem, &traceback);
+  if (later == NULL) later = PyList_New(0);
+  if (later != NULL) PyList_Append(later, object);
+  PyErr_Restore(type, problem, traceback);
+}
+
+static void drop_last(PyObject* object) {
+  depth++;
+  do {
+    Py_DECREF(object);
+    object = depth == 1 ? later : NULL;
+    if (object != NULL) later = NULL;
+  } while (object != NULL);
+  depth--;
+}
+
 void lane_drop(PyObject* object) {
   if (object == NULL || lane_finished) return;
   PyGILState_STATE gil = PyGILState_Ensure();
-  Py_DECREF(object);
+  if (Py_REFCNT(object) == 1 && depth < DEPTH) {
+    drop_last(object);
+  } else {
+    if (depth == DEPTH) put_off(object);
+    Py_DECREF(object);
+  }
   PyGILState_Release(gil);
 }
 
