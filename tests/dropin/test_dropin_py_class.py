@@ -356,6 +356,24 @@ def test_a_pop_that_fails_keeps_nothing() -> None:
     assert len(made) == 1
 
 
+def test_an_object_that_is_moved_while_a_value_for_its_field_is_converted() -> None:
+    @ours.dataclasses.py_class(key("Box"))
+    class Box(ours.Object):
+        value: Any
+
+    class Moves:
+        def __tvm_ffi_object__(self) -> Any:
+            ours.convert(lambda moved: None)(box._move())
+            others.extend(Box(number) for number in range(20))
+            return ours.Array([1])
+
+    for _ in range(5):
+        box = Box("value")
+        others: list[Any] = []
+        box.value = Moves()
+        assert [other.value for other in others] == list(range(20))
+
+
 @pytest.mark.parametrize("kind", [ours.Map, ours.Dict])
 @pytest.mark.parametrize("by", ["hash", "comparison"])
 def test_a_map_that_is_moved_while_a_key_is_sought(kind: Any, by: str) -> None:

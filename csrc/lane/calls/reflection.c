@@ -274,21 +274,21 @@ static int set_value(lane_field* self, PyObject* instance, PyObject* value,
     return -1;
   }
   fnabi_any any;
+  /* the conversion or the setter may run code that releases it */
+  fnabi_object_retain(held);
   lane_context outer = lane_enter(instance);
-  int made = lane_view(value, &any);
+  int made = lane_view(value, &any), status = -1;
   if (made < 0) {
     name_field(&self->member);
-    lane_leave(outer);
-    return -1;
+  } else {
+    fnabi_error_object* left = lane_error_begin();
+    status = set_with(self, (char*)held + self->offset, &any);
+    if (status != 0) {
+      lane_error_raise(self->member.name, status);
+      name_field(&self->member);
+    }
+    lane_error_end(left, status == 0);
   }
-  fnabi_object_retain(held); /* a setter may run code that releases it */
-  fnabi_error_object* left = lane_error_begin();
-  int status = set_with(self, (char*)held + self->offset, &any);
-  if (status != 0) {
-    lane_error_raise(self->member.name, status);
-    name_field(&self->member);
-  }
-  lane_error_end(left, status == 0);
   lane_leave(outer);
   if (made == LANE_MADE && fnabi_any_is_object(&any))
     lane_release(any.v_object);
