@@ -335,6 +335,20 @@ def test_what_a_library_says_of_its_functions() -> None:
         lib.add_ints(x=1)
 
 
+def test_a_function_whose_name_is_no_text(tmp_path: Path) -> None:
+    source = tmp_path / "odd.c"
+    name = r"\377\376"
+    source.write_text(
+        f"""__attribute__((visibility("default"))) int odd(void) __asm__("__tvm_ffi_{name}");
+        int odd(void) {{ return 0; }}"""
+    )
+    lib = library.load_module(built("odd", "cc", str(source)))
+    assert list(lib.functions) == ["\udcff\udcfe"]
+    assert lib["\udcff\udcfe"]() is None
+    with pytest.raises(KeyError, match="has no function"):
+        lib["\udcff\udcfe\0"]
+
+
 def test_a_library_without_a_default_function(tmp_path: Path) -> None:
     source = tmp_path / "other.c"
     source.write_text('int __attribute__((visibility("default"))) __tvm_ffi_f(void) { return 0; }')

@@ -4,6 +4,7 @@
 #include "lane/runtime/error_slot.h"
 #include "lane/runtime/hooks.h"
 #include "lane/runtime/loader.h"
+#include "lane/runtime/text.h"
 
 /* Libraries are never unloaded, because their objects and functions may still
  * be referenced from anywhere. */
@@ -40,13 +41,17 @@ static PyObject* library_loaded(PyObject* module, PyObject* args) {
 }
 
 static PyObject* library_symbol(PyObject* module, PyObject* args) {
-  PyObject* number;
-  const char* name;
+  PyObject *number, *name, *keep;
+  fnabi_byte_array text;
   (void)module;
-  if (!PyArg_ParseTuple(args, "Os:library_symbol", &number, &name)) return NULL;
+  if (!PyArg_ParseTuple(args, "OU:library_symbol", &number, &name)) return NULL;
   void* handle = PyLong_AsVoidPtr(number);
   if (handle == NULL && PyErr_Occurred()) return NULL;
-  void* address = lane_loader_symbol(handle, name);
+  if (lane_utf8(name, &text, &keep) < 0) return NULL;
+  void* address = strlen(text.data) == text.size /* no symbol has a NUL */
+                      ? lane_loader_symbol(handle, text.data)
+                      : NULL;
+  Py_XDECREF(keep);
   if (address != NULL) return PyLong_FromVoidPtr(address);
   Py_RETURN_NONE;
 }
