@@ -7,6 +7,7 @@
 #include "abi/raw.h"
 #include "abi/sip.h"
 #include "base/error.h"
+#include "base/poll.h"
 #include "infer/bytecode_types.h"
 #include "vmfb/vmfb.h"
 
@@ -354,5 +355,6 @@ int64_t fnabi_vmfb_exports(const char* data, size_t size, uint8_t* out,
   for (size_t i = 0; i < count && good; i++)
     good = write_export(&fb, place + 4 * i, i, &all, &types);
   fnabi_bytecode_types_close(&modules);
-  return good ? (int64_t)w.size : -1;
+  /* a text whose decoding was interrupted is no text with a fault */
+  return good && !fnabi_stop(0, 0, error) ? (int64_t)w.size : -1;
 }

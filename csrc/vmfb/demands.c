@@ -345,7 +345,8 @@ static bool write_inner(demands* d, const fnabi_rodata* data,
     fnabi_pack_uint(d->w, 0);
   }
   fnabi_bytecode_close(&b);
-  if (ignored.code != FNABI_MEMORY) return true;
+  if (ignored.code != FNABI_MEMORY && ignored.code != FNABI_INTERRUPTED)
+    return true;
   *error = ignored;
   return false;
 }

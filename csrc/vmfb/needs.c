@@ -645,7 +645,8 @@ bool fnabi_needs_texts(const char* data, size_t size, fnabi_text segments,
                                memory->data, memory->capacity, &error)) >
          (int64_t)memory->capacity)
     if (!fnabi_vector_reserve(memory, (size_t)needed)) return false;
-  if (needed < 0) return error.code != FNABI_MEMORY;
+  if (needed < 0)
+    return error.code != FNABI_MEMORY && error.code != FNABI_INTERRUPTED;
   fnabi_reader r = {memory->data, (size_t)needed, 0};
   fnabi_read_array(&r);
   bool good = read_queries(&r, &parts[0], &parts[1]);

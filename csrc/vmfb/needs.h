@@ -18,7 +18,7 @@ typedef struct fnabi_missing {
  * the functions that contain them; others are not read, so that damage of their
  * bytecode is not noticed. Both point into `memory`. `segments` is as for
  * fnabi_vmfb_needs_with; `missing` receives the fnabi_missing that the texts
- * lack. Returns false if memory is exhausted. */
+ * lack. Returns false if memory is exhausted, or if it is interrupted. */
 bool fnabi_needs_texts(const char* data, size_t size, fnabi_text segments,
                        fnabi_vector* memory, fnabi_vector* missing,
                        fnabi_text* target, fnabi_text* parameters);

@@ -4,6 +4,7 @@
 
 #include "abi/cconv.h"
 #include "base/error.h"
+#include "base/poll.h"
 #include "vmfb/vmfb.h"
 
 #define FEATURES 0xF /* EXT_F32, EXT_F64, YIELD, UNWIND */
@@ -490,5 +491,6 @@ int64_t fnabi_vmfb_check(const char* data, size_t size, uint8_t* out,
     return -1;
   }
   fnabi_pack_close(&w, head, c.findings);
-  return (int64_t)w.size;
+  /* a calling convention that was interrupted is no finding */
+  return fnabi_stop(0, 0, error) ? -1 : (int64_t)w.size;
 }

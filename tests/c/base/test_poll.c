@@ -223,6 +223,42 @@ static void test_texts(void) {
   }
 }
 
+/* A text inside of a module that was interrupted is no fault of the module. */
+static void test_modules(void) {
+  typedef int64_t module_function(const char*, size_t, uint8_t*, size_t,
+                                  fnabi_error*);
+  module_function* const functions[] = {fnabi_vmfb_exports, fnabi_vmfb_check,
+                                        fnabi_vmfb_demands, fnabi_vmfb_needs};
+  static char module[1 << 16];
+  FILE* file = fopen("../examples/classifier.vmfb", "rb");
+  CHECK(file != NULL);
+  size_t size = fread(module, 1, sizeof module, file), long_size;
+  CHECK(size > 0 && size < sizeof module && fclose(file) == 0);
+  char* text = text_of_ints(200000, &long_size);
+  fnabi_error error = {0};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    int64_t whole = functions[i](module, size, NULL, 0, &error);
+    CHECK(whole > 0);
+    most = calls = 0;
+    fnabi_set_poll(end_after, &most);
+    CHECK(fnabi_iree_abi_decode(text, long_size, NULL, 0, &error) == -1);
+    calls = 0; /* from now on it is asked at once */
+    error.code = FNABI_OK;
+    int64_t got = functions[i](module, size, NULL, 0, &error);
+    CHECK(got == (calls > 0 ? -1 : whole));
+    CHECK((error.code == FNABI_INTERRUPTED) == (calls > 0));
+    fnabi_scan* scan = fnabi_scan_new();
+    calls = 0;
+    CHECK(fnabi_scan_data(scan, "m", 1, module, size, NULL, 0, false, NULL, 0,
+                          &error) == -1);
+    CHECK(calls > 0 && error.code == FNABI_INTERRUPTED);
+    CHECK(fnabi_scan_rows(scan) == 0);
+    fnabi_scan_free(scan);
+    fnabi_set_poll(NULL, NULL);
+  }
+  free(text);
+}
+
 /* A scan keeps the rows of whole files. */
 static void test_scan(void) {
   static const char path[] = "../tests/data/vmfb/scalars.vmfb";
@@ -313,6 +349,7 @@ int main(void) {
   test_iree_abi();
   test_columns();
   test_texts();
+  test_modules();
   test_scan();
   test_rows();
   test_json();
