@@ -344,6 +344,21 @@ def test_an_error_whose_class_cannot_be_imported():
     assert told.split() == ["fnabi.calls._hooks"]
 
 
+def test_a_callable_that_refers_to_its_function() -> None:
+    class Keeps:
+        def __init__(self) -> None:
+            self.function = Function(self.run)
+
+        def run(self) -> None: ...
+
+    kept: Any = Keeps()
+    seen = weakref.ref(kept)
+    del kept.function
+    kept = None
+    gc.collect()
+    assert seen() is None
+
+
 def test_chains_of_functions_are_freed_on_a_small_stack() -> None:
     """A function of a function, and a call whose argument is a call, and so on."""
     told = run_apart(
