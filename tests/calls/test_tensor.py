@@ -619,9 +619,14 @@ def test_damaged_tensors_are_given_back(change, text, first):
 )
 def test_shapes_that_numpy_has_not(shape, dtype, first):
     pytest.importorskip("ml_dtypes")
-    tensor = first(Foreign(lambda **_: managed([], tensor=dl_tensor(shape, dtype=dtype))))
+    deleted = []
+    tensor = first(Foreign(lambda **_: managed(deleted, tensor=dl_tensor(shape, dtype=dtype))))
     with pytest.raises(RangeError, match=r"^Tensor\.numpy: NumPy has no arrays of the shape"):
         tensor.numpy()
+    assert not deleted
+    del tensor
+    gc.collect()
+    assert len(deleted) == 1
 
 
 @pytest.mark.parametrize("dtype", [(2, 32, 1), (2, 32, 2), (4, 16, 1)])

@@ -245,6 +245,16 @@ def test_rows_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> N
     assert (len(broken["checks"]), broken["errors"]) == (2, 3)
 
 
+def test_the_buffers_of_a_call() -> None:
+    """A span has no size of its own: the page says that it takes more."""
+    data = CLASSIFIER.read_bytes()
+    for convention, sizes in (b"0rrr_r", [48, 16, False]), (b"0CrD_r", [8, 16, True]):
+        module = vmfb.from_buffer(data.replace(b"0rrr_r", convention))
+        exports = page_of(module, "classifier.vmfb").data["exports"]
+        (dense,) = (row for row in exports if row["name"] == "dense")
+        assert dense["sizes"] == sizes
+
+
 def test_texts_beyond_the_limit_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "TEXT_MAX", 1000)
     data = page_of(hostile_module()).data
