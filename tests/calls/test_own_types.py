@@ -376,6 +376,26 @@ print(lane.type_info(index)[2])
     assert told == "0\nWhat it is.\n"
 
 
+def test_an_index_of_no_type() -> None:
+    told = run_apart(
+        ABSENT
+        + """
+from fnabi._base import lane
+for ask in lane.type_info, lane.type_size, lambda index: lane.define_attribute(index, "x", 1):
+    try:
+        ask(10**6)
+    except Exception as problem:
+        print(problem)
+"""
+    )
+    unknown = "type index 1000000: the library has no valid record of it"
+    assert told.splitlines() == [
+        f"type_info: {unknown}",
+        f"type_size: {unknown}",
+        "no type of this table has the index",
+    ]
+
+
 def test_a_field_holds_its_default_once() -> None:
     told = run_apart(
         ABSENT
