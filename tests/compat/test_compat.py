@@ -14,7 +14,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fnabi import CallError, FormatError, raw, sip, vmfb
-from fnabi.compat import Change, Comparison, compare, compare_signatures
+from fnabi.compat import Change, Comparison, compare, compare_folders, compare_signatures
+from fnabi.errors import ArgumentValueError, MissingFileError
 from fnabi.types import (
     Buffer,
     Dict,
@@ -1159,3 +1160,14 @@ def test_the_text_of_a_type_is_whole_up_to_the_limit() -> None:
     (change,) = compare_signatures(Signature((Null(),), ()), Signature((type,), ()))
     assert change.new_text == str(type)
     assert len(change.new_text) == 300
+
+
+def test_folders_that_are_none(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for old, new in ((tmp_path, tmp_path / "no"), (tmp_path / "no", tmp_path)):
+        with pytest.raises(MissingFileError) as missing:
+            [*compare_folders(old, new)]
+        assert missing.value.filename == str(tmp_path / "no")
+    with pytest.raises(ArgumentValueError, match=r"^compat\.compare_folders: new: not a folder: "):
+        [*compare_folders(tmp_path, file)]
