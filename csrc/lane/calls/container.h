@@ -21,8 +21,9 @@ typedef struct lane_nest {
 PyObject* lane_repr(const fnabi_any* value, const lane_nest* nest, bool plain);
 PyObject* lane_object_repr(PyObject* object);
 
-/* What `__reduce__` returns for a container: its class, and its values, which
- * are taken over, NULL after an exception. */
+/* What `__reduce__` returns for a container: its class, its values, and the
+ * attributes that a class of Python adds. Takes ownership of `values`, which are
+ * NULL after an exception. */
 PyObject* lane_reduce(PyObject* self, PyObject* values);
 
 /* `copy.deepcopy` of a container; one that contains itself is copied as such. */
