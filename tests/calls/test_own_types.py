@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -16,6 +18,7 @@ from fnabi.calls import _builtin as builtin
 from fnabi.calls import _stand_in as stand_in
 from support.apart import run_apart
 from support.callee import installed_library, tvm_ffi_folder, typed_library
+from support.sanitizers import SANITIZE
 
 if not stand_in.names():
     pytest.skip("the dynamic linker has no absolute symbols", allow_module_level=True)
@@ -508,3 +511,42 @@ try: Grammar.from_ebnf("root ::= (", "root")
 except RuntimeError as problem: print(str(problem)[12:])
 """
     assert run_apart(ABSENT + program, library) == run_apart(PRESENT + program, library)
+
+
+def test_a_libtvm_ffi_that_defines_no_types(tmp_path: Path) -> None:
+    source = tmp_path / "old.c"
+    source.write_text(
+        """
+int TVMFFIFunctionGetGlobal(const void *name, void **out) { *out = 0; return 0; }
+int TVMFFIFunctionSetGlobal(const void *name, void *function, int replace) { return 0; }
+int TVMFFITypeKeyToIndex(const void *key, int *out) { return -1; }
+const void *TVMFFIGetTypeInfo(int index) { return 0; }
+const void *TVMFFIGetTypeAttrColumn(const void *name) { return 0; }
+"""
+    )
+    library = tmp_path / "libtvm_ffi.so"
+    flags = ["-shared", "-fPIC", "-w", "-Wl,-soname,libtvm_ffi.so", *SANITIZE]
+    subprocess.run(["cc", *flags, source, "-o", library], check=True)
+    told = run_apart(
+        ABSENT
+        + """
+import ctypes
+ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+from fnabi import Function
+from fnabi._base import lane
+function = Function(lambda *all: None)
+for define, *args in [
+    (lane.define_type, "typed.Late", 64),
+    (lane.define_field, 128, "x", "", "", 0, (8, 8, 24), 1, 1, function),
+    (lane.define_method, 128, "m", "", "", False, function),
+    (lane.define_attribute, 128, "a", 1),
+    (lane.define_metadata, 128, 8, 0),
+]:
+    try: define(*args)
+    except Exception as problem: print(type(problem).__name__, problem)
+""",
+        str(library),
+    )
+    names = ["type", "field", "method", "attribute", "metadata"]
+    lacks = "this libtvm_ffi defines no types"
+    assert told.splitlines() == [f"CallError define_{name}: {lacks}" for name in names]
