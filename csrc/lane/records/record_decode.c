@@ -632,7 +632,8 @@ static void input_close(input* in) {
   if (in->view.obj != NULL) PyBuffer_Release(&in->view);
 }
 
-/* Raises the exception that `refuse` returns for an error. */
+/* Raises the exception that `refuse` returns for an error. It shows a part of
+ * the data where that is text, and nothing of None. */
 static void refuse(const decoder* self, const fnabi_error* error,
                    PyObject* data) {
   if (error->code == FNABI_INTERRUPTED) {
@@ -678,9 +679,10 @@ static bool message_grow(message* m, size_t size) {
 }
 
 /* Decodes `data` with `run`. The message must be closed, also after a failure;
- * `estimate` is the capacity that it will most likely need. */
-static bool message_read(const decoder* self, PyObject* data, core_decoder* run,
-                         size_t estimate, message* m) {
+ * `estimate` is the capacity that it will most likely need, `shown` is for
+ * refuse. */
+static bool message_read(const decoder* self, PyObject* data, PyObject* shown,
+                         core_decoder* run, size_t estimate, message* m) {
   fnabi_error error;
   input in;
   m->bytes = m->scratch;
@@ -697,7 +699,7 @@ static bool message_read(const decoder* self, PyObject* data, core_decoder* run,
     done = size >= 0 && (size_t)size <= capacity;
   } while (!done && size >= 0);
   input_close(&in);
-  if (size < 0) refuse(self, &error, data);
+  if (size < 0) refuse(self, &error, shown);
   return done;
 }
 
@@ -719,7 +721,7 @@ static PyObject* read_signature(decoder* self, PyObject* const* args,
     PyErr_SetString(PyExc_TypeError, "expected bytes or str");
     return NULL;
   }
-  if (message_read(self, args[0], run, 0, &m)) {
+  if (message_read(self, args[0], args[0], run, 0, &m)) {
     builder b = {self, m.bytes, NULL, NULL, NULL};
     value = build_signature(&b, class);
   }
@@ -753,15 +755,15 @@ static PyObject* decoder_exports(decoder* self, PyObject* const* args,
   message m;
   PyObject* value = NULL;
   if (!check_count(count, 5)) return NULL;
-  export_classes of = {lane_record_get(args[1], EXPORT_FIELDS, EXPORT_FIELDS),
-                       NULL, args[3], args[4]};
+  export_classes of = {lane_record_get(args[0], EXPORT_FIELDS, EXPORT_FIELDS),
+                       NULL, args[2], args[4]};
   if (of.class == NULL) return NULL;
-  of.signature = lane_record_get(args[2], 2, 3);
+  of.signature = lane_record_get(args[1], 2, 3);
   if (of.signature == NULL) return NULL;
-  Py_ssize_t size = PyBytes_Size(args[0]);
+  Py_ssize_t size = PyBytes_Size(args[3]);
   if (size < 0) return NULL;
   size_t guess = (size_t)size < GUESS_MAX / 2 ? 2 * (size_t)size : GUESS_MAX;
-  if (message_read(self, args[0], fnabi_vmfb_exports, guess, &m)) {
+  if (message_read(self, args[3], Py_None, fnabi_vmfb_exports, guess, &m)) {
     memo shared;
     memo_begin(&shared, (size_t)size);
     builder b = {self, m.bytes, &shared, NULL, NULL};
@@ -783,14 +785,14 @@ static PyObject* decoder_signatures(decoder* self, PyObject* const* args,
   message m;
   PyObject* value = NULL;
   if (!check_count(count, 3)) return NULL;
-  signatures_classes of = {lane_record_get(args[1], 2, 2), NULL};
+  signatures_classes of = {lane_record_get(args[0], 2, 2), NULL};
   if (of.signature == NULL) return NULL;
-  of.attributes = lane_record_get(args[2], 2, 2);
+  of.attributes = lane_record_get(args[1], 2, 2);
   if (of.attributes == NULL) return NULL;
-  Py_ssize_t size = PyBytes_Size(args[0]);
+  Py_ssize_t size = PyBytes_Size(args[2]);
   if (size < 0) return NULL;
   size_t guess = (size_t)size < GUESS_MAX ? (size_t)size : GUESS_MAX;
-  if (message_read(self, args[0], read_signatures, guess, &m)) {
+  if (message_read(self, args[2], Py_None, read_signatures, guess, &m)) {
     memo shared;
     memo_begin(&shared, (size_t)size);
     builder b = {self, m.bytes, &shared, NULL, &of};
@@ -820,7 +822,7 @@ static PyObject* build_types(builder* b) {
   return types;
 }
 
-/* The second argument is a tuple of the classes in types_classes. */
+/* The first argument is a tuple of the classes in types_classes. */
 static PyObject* decoder_types(decoder* self, PyObject* const* args,
                                Py_ssize_t count) {
   enum { CLASS_COUNT = 4 };
@@ -828,18 +830,19 @@ static PyObject* decoder_types(decoder* self, PyObject* const* args,
   message m;
   PyObject* value = NULL;
   if (!check_count(count, 2) ||
-      !check_count(PyTuple_Size(args[1]), CLASS_COUNT))
+      !check_count(PyTuple_Size(args[0]), CLASS_COUNT))
     return NULL;
   for (Py_ssize_t i = 0; i < CLASS_COUNT; i++) {
     size_t fields = i == 0 ? 5 : 2;
-    of[i] = lane_record_get(PyTuple_GetItem(args[1], i), fields, fields);
+    of[i] = lane_record_get(PyTuple_GetItem(args[0], i), fields, fields);
     if (of[i] == NULL) return NULL;
   }
   types_classes classes = {of[0], of[1], of[2], of[3]};
-  Py_ssize_t size = PyBytes_Size(args[0]);
+  Py_ssize_t size = PyBytes_Size(args[1]);
   if (size < 0) return NULL;
   size_t guess = (size_t)size / 2 < GUESS_MAX ? (size_t)size / 2 : GUESS_MAX;
-  if (message_read(self, args[0], fnabi_bytecode_signatures, guess, &m)) {
+  if (message_read(self, args[1], Py_None, fnabi_bytecode_signatures, guess,
+                   &m)) {
     memo shared;
     bool many = (size_t)size >= MANY;
     if (many) memo_begin(&shared, (size_t)size);
@@ -863,7 +866,7 @@ static PyObject* decoder_verify(decoder* self, PyObject* const* args,
   if (state != NULL) PyEval_RestoreThread(state);
   input_close(&in);
   if (verified == 0) Py_RETURN_NONE;
-  refuse(self, &error, args[0]);
+  refuse(self, &error, Py_None);
   return NULL;
 }
 

@@ -445,26 +445,26 @@ class RecordDecoder:
     def iree_abi(self, data: bytes | str, signature: Layout[_S], /) -> _S: ...
     def exports(
         self,
-        data: bytes,
         export: Layout[_T],
         signature: Layout[_S],
         unreadable: type[_T],
+        data: bytes,
         module: object,
         /,
     ) -> tuple[_T, ...]: ...
     def types(
         self,
-        data: bytes,
         layouts: tuple[
             Layout[_T],
             Layout[typing.Any],
             Layout[typing.Any],
             Layout[typing.Any],
         ],
+        data: bytes,
         /,
     ) -> tuple[_T | None, ...]: ...
     def signatures(
-        self, data: bytes, signature: Layout[_T], attributes: Layout[typing.Any], /
+        self, signature: Layout[_T], attributes: Layout[typing.Any], data: bytes, /
     ) -> tuple[_T, ...]: ...
     def verify(self, data: Buffer, lenient: bool, /) -> None: ...
     def sound(self, data: bytes, /) -> bool: ...

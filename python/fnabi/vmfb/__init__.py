@@ -15,7 +15,7 @@ Text is decoded as UTF-8; other bytes become surrogate escapes. Text that a modu
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -218,7 +218,8 @@ class Module:
 
         """
         if self._exports is None:
-            self._exports = Exports(self._decode_by(decode_exports, self._held))
+            source = flatbuffer(self._view, self._mapped)
+            self._exports = Exports(decode_exports(source, self._held))
         return self._exports
 
     @cached_property
@@ -240,7 +241,7 @@ class Module:
     def signatures(self) -> tuple[FunctionSignature, ...]:
         """The calling convention and attributes of each function, in the order of `functions`."""
         if self._signatures is None:
-            self._signatures = self._decode_by(decode_signatures)
+            self._signatures = decode_signatures(flatbuffer(self._view, self._mapped))
         return self._signatures
 
     @cached_property
@@ -584,19 +585,11 @@ class Module:
     def _decode(self, read: Any, decoder: core.Decoder[_T], *arguments: object) -> _T:
         return decode(self._source(), read, decoder, *arguments)
 
-    def _decode_by(self, decode: Callable[..., _T], *arguments: object) -> _T:
-        """Decode the bytes up to the FlatBuffer's end; errors show none of them."""
-        try:
-            return decode(flatbuffer(self._view, self._mapped), *arguments)
-        except FormatError as problem:
-            problem.excerpt = None  # a module is not text
-            raise
-
     @property
     def _held(self) -> ModuleBytes:
         """The bytes, which exports and functions hold."""
         if self._kept is None:
-            self._kept = ModuleBytes(self._source(), self._mapped)
+            self._kept = ModuleBytes(self._view, self._mapped)
         return self._kept
 
     def _field(self, number: int, decoder: core.Decoder[_T]) -> _T:
@@ -726,11 +719,7 @@ def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
     if data.__class__ is not bytes:
         view = core.view(data, function)
         data = ffi.buffer(view)
-    try:
-        _verify(data, lenient)
-    except FormatError as problem:
-        problem.excerpt = None  # a module is not text
-        raise
+    _verify(data, lenient)
     return view
 
 
@@ -747,7 +736,7 @@ def _verify_by_cffi(data: ReadableBuffer, lenient: bool) -> None:
     error = ffi.new("fnabi_error *")
     view = ffi.from_buffer(data)
     if lib.fnabi_vmfb_verify(view, len(view), lenient, error) != 0:
-        raise core.format_error(error, data)
+        raise core.format_error(error, view)
 
 
 _verify = _verify_by_cffi if decoder is None else decoder.verify

@@ -42,6 +42,9 @@ def decode(view: Any, read: Any, decoder: core.Decoder[_T], *arguments: object) 
 
 def flatbuffer(view: Any, mapped: MappedFile | None) -> bytes:
     """Return the bytes up to the FlatBuffer's end, or more; a copy if they could change."""
+    if view.__class__ is bytes and mapped is None:
+        whole: bytes = view
+        return whole
     source: bytes = current(view, mapped)
     if source.__class__ is not bytes:
         source = ffi.buffer(source)[: lib.fnabi_vmfb_extent(source, len(source))]
@@ -95,7 +98,6 @@ class ModuleBytes:
             try:
                 self._types = decode_types(data)
             except FormatError as problem:
-                problem.excerpt = None  # a module is not text
                 self._types = problem
         if isinstance(self._types, FormatError):
             raise self._types

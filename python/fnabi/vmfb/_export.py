@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, overload
 
@@ -13,7 +13,7 @@ import msgspec
 from fnabi._base import core, records
 from fnabi._base.lane import RecordDecoder
 from fnabi._base.text import did_you_mean, one_line
-from fnabi._fnabi import lib
+from fnabi._fnabi import ffi, lib
 from fnabi.abi.iree_abi import Signature as IreeAbiSignature
 from fnabi.abi.raw import parse as parse_raw
 from fnabi.abi.sip import Signature as SipSignature
@@ -515,7 +515,7 @@ def _exports_by_message(source: bytes, held: ModuleBytes) -> tuple[Export, ...]:
 
 def exports_message(source: bytes) -> bytes:
     """Return the message of the core from which `exports_of` builds the exports."""
-    return core.decode(lib.fnabi_vmfb_exports, _copy, source)
+    return core.decode(lib.fnabi_vmfb_exports, _copy, ffi.from_buffer(source))
 
 
 def exports_of(message: bytes, held: ModuleBytes) -> tuple[Export, ...]:
@@ -544,7 +544,7 @@ def _fastest(fast: RecordDecoder | None) -> Callable[[bytes, ModuleBytes], tuple
     export, signature = records.layout(Export), records.layout(IreeAbiSignature)
     if fast is None or export is None or signature is None:
         return _exports_by_message
-    return lambda source, held: fast.exports(source, export, signature, UnreadableExport, held)
+    return partial(fast.exports, export, signature, UnreadableExport)
 
 
 decode_exports = _fastest(decoder)

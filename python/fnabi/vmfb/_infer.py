@@ -19,13 +19,14 @@ never reads, is ``ref<?>``. Integers are signless if the compiler dropped their 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from fnabi._base import core, records
 from fnabi._base.lane import RecordDecoder
-from fnabi._fnabi import lib
+from fnabi._fnabi import ffi, lib
 from fnabi.types import (
     Buffer,
     Dict,
@@ -123,7 +124,7 @@ _copy.decode = bytes  # the message itself, which the scratch memory does not ke
 
 def _types_by_message(source: bytes) -> tuple[Proofs | None, ...]:
     """Decode a message of the core with msgspec: the plain equivalent of the fast path."""
-    return types_of(core.decode(lib.fnabi_bytecode_signatures, _copy, source))
+    return types_of(core.decode(lib.fnabi_bytecode_signatures, _copy, ffi.from_buffer(source)))
 
 
 def types_of(message: bytes) -> tuple[Proofs | None, ...]:
@@ -141,7 +142,7 @@ def _fastest(fast: RecordDecoder | None) -> Callable[[bytes], tuple[Proofs | Non
     if fast is None or proofs is None or signature is None or alias is None or fences is None:
         return _types_by_message
     layouts = proofs, signature, alias, fences
-    return lambda source: fast.types(source, layouts)
+    return partial(fast.types, layouts)
 
 
 decode_types = _fastest(decoder)

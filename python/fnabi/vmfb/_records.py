@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import KEEP, IntFlag
+from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 import msgspec
 
 from fnabi._base import core, records
 from fnabi._base.lane import RecordDecoder
-from fnabi._fnabi import lib
+from fnabi._fnabi import ffi, lib
 from fnabi.types import decoder
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
@@ -185,7 +186,8 @@ _SIGNATURES = 8
 
 def _signatures_by_message(source: bytes) -> tuple[FunctionSignature, ...]:
     """Decode a message of the core with msgspec: the plain equivalent of the fast path."""
-    rows = core.decode(lib.fnabi_vmfb_field, _signatures, source, _SIGNATURES)
+    data = ffi.from_buffer(source)  # of which an error shows nothing, as it is no text
+    rows = core.decode(lib.fnabi_vmfb_field, _signatures, data, _SIGNATURES)
     return tuple(FunctionSignature(convention, Attributes(pairs)) for convention, pairs in rows)
 
 
@@ -193,7 +195,7 @@ def _fastest(fast: RecordDecoder | None) -> Callable[[bytes], tuple[FunctionSign
     signature, attributes = records.layout(FunctionSignature), records.layout(Attributes)
     if fast is None or signature is None or attributes is None:
         return _signatures_by_message
-    return lambda source: fast.signatures(source, signature, attributes)
+    return partial(fast.signatures, signature, attributes)
 
 
 decode_signatures = _fastest(decoder)
