@@ -513,6 +513,21 @@ except RuntimeError as problem: print(str(problem)[12:])
     assert run_apart(ABSENT + program, library) == run_apart(PRESENT + program, library)
 
 
+def test_an_initialiser_that_makes_no_object() -> None:
+    told = run_apart(
+        ABSENT
+        + """
+import fnabi
+from fnabi._base import lane
+index = lane.define_type("typed.Number", 64)
+lane.define_metadata(index, 24, 0)
+lane.define_method(index, "__ffi_init__", "", "", True, fnabi.Function(lambda: 5))
+print(fnabi.get_type("typed.Number")())
+"""
+    )
+    assert told == "5\n"
+
+
 def test_a_libtvm_ffi_that_defines_no_types(tmp_path: Path) -> None:
     source = tmp_path / "old.c"
     source.write_text(
