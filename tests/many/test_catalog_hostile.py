@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -100,12 +101,17 @@ def refused(path: str, capfd: pytest.CaptureFixture[str], text: str, *verbs: str
         if verb in (verbs or VERBS):
             with pytest.raises(FormatError), fnabi.Catalog(path) as catalog:
                 use(catalog)
-    if not verbs:  # a connection of the user may do more, so it must not see anything of it
-        with duckdb.connect() as connection:
-            with pytest.raises(FormatError) as caught:
-                fnabi.duckdb.attach(connection, path)
-            assert text in str(caught.value).replace("\n", "\\n")
-            assert connection.sql("SHOW DATABASES").fetchall() == [("memory",)]
+    if not verbs:
+        refused_to_attach(path, text)
+
+
+def refused_to_attach(path: str, text: str) -> None:
+    """Check that a connection of the user, which may do more, sees nothing of a catalog."""
+    with duckdb.connect() as connection:
+        with pytest.raises(FormatError) as caught:
+            fnabi.duckdb.attach(connection, path)
+        assert text in str(caught.value).replace("\n", "\\n")
+        assert connection.sql("SHOW DATABASES").fetchall() == [("memory",)]
 
 
 # ------------------------------------------------------------------------ what its author would run
@@ -167,21 +173,64 @@ def test_more_than_tables(
     refused(made(*OBJECTS[text]), capfd, text)
 
 
-TABLES = {
-    "table more": ("CREATE TABLE more (module VARCHAR DEFAULT 'm')",),
-    "macro shown": ("CREATE MACRO shown() AS TABLE SELECT * FROM read_text('{0}')",),
-    "macro duckdb_views": (
-        "CREATE MACRO duckdb_views() AS TABLE SELECT content AS view_name FROM read_text('{0}')",
-    ),
-    "macro len": ("CREATE MACRO len(x) AS (SELECT content FROM read_text('{0}'))",),
+def test_a_table_that_a_query_could_name(
+    made: Callable[..., str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    refused(made("CREATE TABLE more (module VARCHAR DEFAULT 'm')"), capfd, "table more")
+
+
+MACROS = {
+    "macro shown": "CREATE MACRO shown() AS TABLE SELECT * FROM read_text('{0}')",
+    "macro duckdb_views": "CREATE MACRO duckdb_views() AS TABLE"
+    " SELECT content AS view_name FROM read_text('{0}')",
+    "macro len": "CREATE MACRO len(x) AS (SELECT content FROM read_text('{0}'))",
 }
+OWN = [verb for verb in VERBS if verb not in ("sql", "update")]
 
 
-@pytest.mark.parametrize("text", TABLES)
-def test_what_a_query_could_name(
+@pytest.mark.parametrize("text", MACROS)
+def test_macros_are_refused_where_a_query_could_call_them(
     text: str, made: Callable[..., str], secret: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    refused(made(*(each.format(secret) for each in TABLES[text])), capfd, text)
+    path = made(MACROS[text].format(secret))
+    refused(path, capfd, text, "sql", "update")
+    with fnabi.Catalog(path) as catalog:
+        assert catalog.find()
+        for _ in range(2):
+            with pytest.raises(FormatError, match=text):
+                catalog.sql("FROM files")
+            with pytest.raises(FormatError, match=text):
+                catalog.sql("FROM files", allow_files=True)
+    refused_to_attach(path, text)
+
+
+def test_macros_replace_no_function_of_a_query(
+    made: Callable[..., str], secret: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A file may have macros of the names of all functions of DuckDB."""
+
+    def told(path: str) -> list[tuple[int, str]]:
+        found = []
+        for verb in OWN:
+            status = main([word.format(path) for word in VERBS[verb][0]])
+            printed = re.sub(r"\d+-\d+-\d+.\d+:\d+:\d+", "now", capfd.readouterr().out)
+            found.append((status, printed))
+        return found
+
+    expected = told(made())
+    secrets = f"(SELECT content FROM read_text('{secret}'))"
+    with duckdb.connect() as connection:
+        names = connection.execute("SELECT DISTINCT function_name FROM duckdb_functions()")
+        quoted = ['"{}"'.format(name.replace('"', '""')) for (name,) in names.fetchall()]
+    parameters = [", ".join("abcdef"[:count]) for count in range(5)]
+    bodies = ", ".join(f"({each}) AS {secrets}" for each in parameters)
+    macros = [f"CREATE MACRO {name} {bodies}" for name in quoted]
+    path = made(*macros)
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{path}' AS catalog (READ_ONLY); USE catalog")
+        assert connection.execute("SELECT len('four')").fetchall() == [(SECRET,)]
+    assert told(path) == expected
+    assert {status for status, _ in expected} <= {0, 1}
 
 
 def test_a_trigger(made: Callable[..., str], capfd: pytest.CaptureFixture[str]) -> None:

@@ -502,7 +502,7 @@ class Catalog:
             if self._closed:
                 raise ArgumentValueError("Catalog: the catalog is closed")
             if self._opened is None:
-                self._opened = self._store.open()
+                self._opened = self._store.open(lazy=True)
             return self._opened
 
     def _disconnect(self) -> None:

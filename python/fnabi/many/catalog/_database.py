@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fnabi.errors import CatalogError
 from fnabi.many.catalog._check import damaged, no_catalog
@@ -25,23 +25,43 @@ _CONFIG = {
 }
 
 
-class Opened(NamedTuple):
+class Opened:
     """Connections to one state of a catalog, which cannot change it.
 
     Attributes:
         own: For queries of fnabi.
-        user: For other ones, which may make temporary tables.
         version: The version of the tables.
 
     """
 
-    own: DuckDBPyConnection
-    user: DuckDBPyConnection
-    version: str = VERSION
+    def __init__(
+        self,
+        own: DuckDBPyConnection,
+        other: DuckDBPyConnection,
+        version: str = VERSION,
+        unchecked: Callable[[], None] | None = None,
+    ) -> None:
+        self.own = own
+        self.version = version
+        self._other = other
+        self._unchecked = unchecked
+
+    @property
+    def user(self) -> DuckDBPyConnection:
+        """The connection for other queries, which may call more and make temporary tables.
+
+        Raises:
+            FormatError: when the catalog has what only such queries would run.
+
+        """
+        if self._unchecked is not None:
+            self._unchecked()
+            self._unchecked = None
+        return self._other
 
     def close(self) -> None:
         """Close both."""
-        self.user.close()
+        self._other.close()
         self.own.close()
 
 

@@ -24,6 +24,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -38,7 +39,7 @@ from fnabi.errors import (
     MissingFileError,
 )
 from fnabi.many._lock import locked
-from fnabi.many.catalog._check import check, damaged, no_catalog, read_all
+from fnabi.many.catalog._check import check, check_macros, damaged, no_catalog, read_all
 from fnabi.many.catalog._database import (
     Opened,
     confine,
@@ -137,7 +138,7 @@ class MemoryStore(_Place):
         """Return whether there is a catalog."""
         return self._connection is not None
 
-    def open(self, *, earlier: bool = False) -> Opened:
+    def open(self, *, earlier: bool = False, lazy: bool = False) -> Opened:
         """Open the catalog for reading."""
         return Opened(self._database().cursor(), self._database().cursor())
 
@@ -237,11 +238,12 @@ class FileStore(_Place):
         """Return whether there is a catalog."""
         return os.path.exists(self._file)
 
-    def open(self, *, earlier: bool = False) -> Opened:
+    def open(self, *, earlier: bool = False, lazy: bool = False) -> Opened:
         """Open the catalog for reading.
 
         Args:
             earlier: Whether tables of an earlier version are accepted.
+            lazy: Whether its macros are checked when a query that may call them is to come.
 
         Raises:
             FileNotFoundError: when there is no catalog.
@@ -252,9 +254,9 @@ class FileStore(_Place):
         """
         if not self.exists():
             raise MissingFileError(self.path, "no catalog")
-        return self._open(self._file, earlier)
+        return self._open(self._file, earlier, lazy)
 
-    def _open(self, file: str, earlier: bool = False) -> Opened:
+    def _open(self, file: str, earlier: bool = False, lazy: bool = False) -> Opened:
         for end in _LOGS:  # a pipe in place of a log would be waited for
             if not end or os.path.exists(f"{file}{end}"):
                 check_regular(f"{file}{end}")
@@ -265,14 +267,21 @@ class FileStore(_Place):
             with self.told():
                 confine(own, "allowed_paths", [f"{file}{end}" for end in _LOGS])
                 _attach(own, file)
-                opened = Opened(own, own.cursor(), check(own, self.path, earlier=earlier))
-                for connection in opened[:2]:
+                version = check(own, self.path, earlier=earlier)
+                if not lazy:
+                    self._check_macros(own)
+                other = own.cursor()
+                for connection in (own, other):
                     look_inside_last(connection)
                 seal(own)
         except BaseException:
             own.close()
             raise
-        return opened
+        return Opened(own, other, version, partial(self._check_macros, own) if lazy else None)
+
+    def _check_macros(self, connection: DuckDBPyConnection) -> None:
+        with self.told():
+            check_macros(connection, self.path)
 
     def open_unconfined(self) -> DuckDBPyConnection:
         """Return a connection that may also read and write files."""
@@ -294,6 +303,7 @@ class FileStore(_Place):
         try:
             with self.told():
                 check(connection, self.path, database=name)
+                check_macros(connection, self.path, name)
         except BaseException:
             connection.execute(f"DETACH {quoted_name(name)}")
             raise
