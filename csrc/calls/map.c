@@ -151,6 +151,20 @@ bool fnabi_map_next(const fnabi_map_object* map, uint64_t* cursor,
   return true;
 }
 
+bool fnabi_map_at_end(const fnabi_map_object* map, uint64_t cursor) {
+  if (cursor == FNABI_MAP_BEGIN) return map->size == 0;
+  if (is_small(map)) return cursor == map->size;
+  return cursor == (map->size << 32 | (uint32_t)NOWHERE);
+}
+
+bool fnabi_map_holds(const fnabi_map_object* map, uint64_t cursor,
+                     const fnabi_any* key) {
+  if (!is_small(map)) return true;
+  if (cursor == 0 || cursor > small_size(map)) return false;
+  const fnabi_any* at = &small_pairs(map)[cursor - 1].key;
+  return at->type_index == key->type_index && at->v_bits == key->v_bits;
+}
+
 /* ------------------------------------------------------------------- tables */
 
 /* Distances from a slot to the next one of its chain, indexed by the lower 7

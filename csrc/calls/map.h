@@ -21,6 +21,13 @@ const char* fnabi_map_problem(const fnabi_map_object* map);
 #define FNABI_MAP_BEGIN UINT64_MAX
 bool fnabi_map_next(const fnabi_map_object* map, uint64_t* cursor,
                     const fnabi_any** key, const fnabi_any** value);
+/* Whether `size` pairs were returned and no pair is after them. That may be
+ * false at the end of an iteration during which a DICT changed. */
+bool fnabi_map_at_end(const fnabi_map_object* map, uint64_t cursor);
+/* Whether the pair that was returned last is where it was. `key` has its bits,
+ * whether it is alive or not. Always true in a map that is not small. */
+bool fnabi_map_holds(const fnabi_map_object* map, uint64_t cursor,
+                     const fnabi_any* key);
 
 /* Returns a pointer to the value of a key inside the map, or NULL. */
 const fnabi_any* fnabi_map_find(const fnabi_map_object* map,

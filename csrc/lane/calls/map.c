@@ -219,22 +219,44 @@ typedef struct walk {
   const fnabi_map_object* map;
   uint64_t cursor;
   uint64_t size;
+  uint64_t slots;
+  fnabi_any last; /* key, borrowed, only compared */
 } walk;
 
-static walk walk_over(const fnabi_map_object* map) {
-  return (walk){map, FNABI_MAP_BEGIN, map->size};
+enum { SMALL = 4 }; /* pairs */
+
+static void walk_over(walk* w, const fnabi_map_object* map) {
+  w->map = map;
+  w->cursor = FNABI_MAP_BEGIN;
+  w->size = map->size;
+  w->slots = map->slots;
 }
 
-static bool changed(const walk* w) { return w->map->size != w->size; }
+/* A small Dict that loses a key and gets another one keeps its size, and the
+ * pairs after that key move up. */
+static bool moved_up(const walk* w) {
+  return w->size <= SMALL && w->cursor != FNABI_MAP_BEGIN &&
+         !fnabi_map_holds(w->map, w->cursor, &w->last);
+}
 
 static bool next(walk* w, fnabi_any* key, fnabi_any* value) {
   const fnabi_any *k, *v;
-  if (changed(w) || !fnabi_map_next(w->map, &w->cursor, &k, &v)) return false;
+  if (w->map->size != w->size || moved_up(w) ||
+      !fnabi_map_next(w->map, &w->cursor, &k, &v))
+    return false;
+  w->last = *k;
   *key = *k;
   *value = *v;
   fnabi_any_retain(key);
   fnabi_any_retain(value);
   return true;
+}
+
+/* Whether `next` has ended for another reason than that all pairs of the
+ * beginning were returned. */
+static bool changed(const walk* w) {
+  return w->map->size != w->size || w->map->slots != w->slots || moved_up(w) ||
+         !fnabi_map_at_end(w->map, w->cursor);
 }
 
 static int put_pair(PyObject* dict, const fnabi_any* key,
@@ -261,7 +283,8 @@ static int put_pairs_of_map(PyObject* dict, const fnabi_map_object* map,
 
 static int put_pairs_of_dict(PyObject* dict, const fnabi_map_object* map,
                              bool plain) {
-  walk w = walk_over(map);
+  walk w;
+  walk_over(&w, map);
   fnabi_any key, value;
   int status = 0;
   for (unsigned i = 1; status == 0 && next(&w, &key, &value); i++) {
@@ -313,7 +336,8 @@ int lane_map_equal(fnabi_map_object* a, fnabi_map_object* b) {
   fnabi_object_retain(a);
   fnabi_object_retain(b);
   int equal = 1;
-  walk w = walk_over(a);
+  walk w;
+  walk_over(&w, a);
   fnabi_any key, left, right;
   while (equal == 1 && next(&w, &key, &left)) {
     equal = lane_work(4) < 0 ? -1 : look_up(b, &key, &right);
@@ -334,7 +358,8 @@ int lane_map_equal(fnabi_map_object* a, fnabi_map_object* b) {
 int lane_map_repr(const fnabi_map_object* map, const lane_nest* nest,
                   PyObject* parts) {
   int status = 0;
-  walk w = walk_over(map);
+  walk w;
+  walk_over(&w, map);
   fnabi_any key, value;
   while (status == 0 && next(&w, &key, &value)) {
     PyObject *k = lane_work(20) == 0 ? lane_repr(&key, nest, false) : NULL,
@@ -369,7 +394,7 @@ static PyObject* iterate(PyObject* self, part part) {
   iterator->map = self;
   iterator->held = map_of(self);
   fnabi_object_retain(iterator->held);
-  iterator->walk = walk_over(iterator->held);
+  walk_over(&iterator->walk, iterator->held);
   iterator->part = part;
   return (PyObject*)iterator;
 }
@@ -421,8 +446,10 @@ static PyObject* iterator_next(PyObject* self) {
   if (next(&iterator->walk, &key, &value))
     return part_of_pair(iterator->map, iterator->part, &key, &value);
   if (changed(&iterator->walk))
-    PyErr_Format(PyExc_RuntimeError, "%s changed size during iteration",
-                 name_of(iterator->map));
+    PyErr_Format(PyExc_RuntimeError, "%s %s during iteration",
+                 name_of(iterator->map),
+                 iterator->held->size == iterator->walk.size ? "keys changed"
+                                                             : "changed size");
   iterator_end(iterator);
   return NULL;
 }
@@ -671,9 +698,9 @@ static PyObject* dict_pop(PyObject* self, PyObject* args) {
 /* Removes the last pair, as dict.popitem does. */
 static PyObject* dict_popitem(PyObject* self, PyObject* unused) {
   (void)unused;
-  walk w = walk_over(map_of(self));
+  uint64_t cursor = FNABI_MAP_BEGIN;
   const fnabi_any *k, *v, *last = NULL, *last_value = NULL;
-  while (fnabi_map_next(w.map, &w.cursor, &k, &v)) {
+  while (fnabi_map_next(map_of(self), &cursor, &k, &v)) {
     last = k;
     last_value = v;
   }
