@@ -63,7 +63,7 @@ def decode(
     _load()
     check_attribute("dask.decode: frame", frame, "map_partitions", "a DataFrame of Dask")
     schema = _schema(frame._meta, column)
-    decode = engine.decoder("dask.decode", column, abi, drop, schema, prefix, into)
+    decode = engine.decoder("dask.decode: frame", column, abi, drop, schema, prefix, into)
     return frame.map_partitions(decode, meta=decode(frame._meta))
 
 

@@ -73,7 +73,7 @@ def decode(
     schema = getattr(known, "base_schema", None)
     if not hasattr(schema, "empty_table"):  # that of pandas
         schema = None
-    function = engine.decoder("ray.decode", column, abi, drop, schema, prefix, into)
+    function = engine.decoder("ray.decode: dataset", column, abi, drop, schema, prefix, into)
     given = {"batch_format": "pyarrow", "batch_size": None, "zero_copy_batch": True} | options
     return dataset.map_batches(partial(_decode, function), **given)
 

@@ -69,7 +69,7 @@ def decode(
     types = _types()
     check_attribute("spark.decode: frame", frame, "sparkSession", "a DataFrame of Spark")
     given = types.to_arrow_schema(frame.schema)
-    function = engine.decoder("spark.decode", column, abi, drop, given, prefix, into)
+    function = engine.decoder("spark.decode: frame", column, abi, drop, given, prefix, into)
     schema = _types().from_arrow_schema(function(given.empty_table()).schema)
     kept = [field for field in frame.schema.fields if not drop or field.name != column]
     added = schema.fields[len(kept) :]
@@ -85,7 +85,7 @@ def _refuse_names(kept: list[str], added: list[str]) -> None:
     for name in kept:
         if name.lower() in names:
             other = "prefix= or into= gives what is added other names"
-            raise ArgumentValueError(f"spark.decode: batch: already has a column {name!r}; {other}")
+            raise ArgumentValueError(f"spark.decode: frame: already has a column {name!r}; {other}")
 
 
 def register(session: SparkSession) -> None:

@@ -150,6 +150,8 @@ def test_ray_checks_what_it_knows(ray: Any) -> None:
         fnabi.ray.decode(dataset, "sig")
     with pytest.raises(CallError, match=r"^ray.decode: column: 'row' is int64, expected strings"):
         fnabi.ray.decode(dataset, "row")
+    with pytest.raises(CallError, match=r"^ray.decode: dataset: already has a column 'row'"):
+        fnabi.ray.decode(dataset, "signature", into="row")
 
 
 def test_ray_decodes_no_rows(ray: Any) -> None:
@@ -224,7 +226,7 @@ def test_spark_keeps_its_fields(session: Any) -> None:
         assert [row["status"] for row in rows] == list(range(9))
     for name in ("status", "Status"):
         with pytest.raises(
-            CallError, match=rf"^spark.decode: batch: .* a column '{name}', expected"
+            CallError, match=rf"^spark.decode: frame: .* a column '{name}', expected"
         ):
             fnabi.spark.decode(frame.withColumnRenamed("status", name), "signature")
 
@@ -385,7 +387,7 @@ def test_dask_checks_its_arguments(frames: Any) -> None:
         fnabi.dask.decode(frame, "sig")
     with pytest.raises(CallError, match=r"^dask.decode: column: 'row' is int64, expected strings"):
         fnabi.dask.decode(frame, "row")
-    with pytest.raises(CallError, match=r"^dask.decode: batch: already has a column 'status'"):
+    with pytest.raises(CallError, match=r"^dask.decode: frame: already has a column 'status'"):
         fnabi.dask.decode(frame.assign(status=1), "signature")
 
 

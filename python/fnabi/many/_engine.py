@@ -54,7 +54,7 @@ _PACKAGES = {
 
 
 def decoder(
-    function: str,
+    argument: str,
     column: str,
     abi: AnyAbi,
     drop: bool,
@@ -65,7 +65,8 @@ def decoder(
     """Return `arrow.decode` with its arguments, after a check of what is known of them.
 
     Args:
-        function: The function that an error names.
+        argument: The function that an error names, and its argument for the table, such as
+            ``ray.decode: dataset``.
         column: The column with the texts.
         abi: The ABI of the texts.
         drop: Whether the column with the texts is left out.
@@ -79,6 +80,7 @@ def decoder(
     """
     import pyarrow
 
+    function = argument.partition(":")[0]
     if not isinstance(column, str):
         raise ArgumentTypeError(f"{function}: column: expected str, got {type_name(column)}")
     decode = partial(
@@ -90,7 +92,7 @@ def decoder(
         into=into,
     )
     known = pyarrow.schema([(column, pyarrow.string())]) if schema is None else schema
-    with _renamed(function):
+    with _renamed(argument):
         decode(pyarrow.Table.from_batches([], known))
     if not is_text(found := known.field(column).type):
         raise ArgumentTypeError(
@@ -100,12 +102,14 @@ def decoder(
 
 
 @contextmanager
-def _renamed(function: str) -> Iterator[None]:
+def _renamed(argument: str) -> Iterator[None]:
     """Let errors of `arrow.decode` name the function that the user has called."""
     try:
         yield
     except (CallError, NotFoundError) as problem:
-        raise type(problem)(str(problem).replace("arrow.decode", function, 1)) from None
+        text = str(problem).replace("arrow.decode: batch", argument, 1)
+        function = argument.partition(":")[0]
+        raise type(problem)(text.replace("arrow.decode", function, 1)) from None
 
 
 def decode_alone(function: str, table: _Table, abi: Abi, into: str | None = None) -> _Table:
@@ -118,7 +122,7 @@ def decode_alone(function: str, table: _Table, abi: Abi, into: str | None = None
         into: As for `arrow.decode`.
 
     """
-    with _renamed(function):
+    with _renamed(f"{function}: texts"):
         return arrow.decode(table, TEXT, abi, drop=True, into=into)
 
 
