@@ -166,7 +166,8 @@ def test_a_package_that_a_query_needs(
     """DuckDB's own error has a traceback of fnabi."""
     run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
     monkeypatch.setitem(sys.modules, "pytz", None)
-    wrong = run(capsys, "catalog", "sql", "c.duckdb", "SELECT now()", status=1)
+    query = "SELECT 1::VARIANT, now()::VARIANT"
+    wrong = run(capsys, "catalog", "sql", "c.duckdb", query, status=1)
     assert wrong.startswith("fnabi: ")
     assert wrong.count("\n") == 1
 
@@ -238,6 +239,48 @@ def test_sql_writes_structures_as_json(capsys: pytest.CaptureFixture[str]) -> No
     query = "SELECT {'a': 1, 'b': ['x'::BLOB]} AS struct, MAP {2: 'two'} AS map"
     (row,) = lines(capsys, "catalog", "sql", "c.duckdb", query)
     assert row["row"] == {"struct": {"a": 1, "b": ["78"]}, "map": {"2": "two"}}
+
+
+TIMES = (
+    ("TIME '12:34:56.123456'", "12:34:56.123456"),
+    ("'12:34:56.123456789'::TIME_NS", "12:34:56.123456789"),
+    ("TIMETZ '12:34:56+05:30'", "12:34:56+05:30"),
+    ("TIMESTAMP_NS '2024-01-02 03:04:05.123456789'", "2024-01-02 03:04:05.123456789"),
+    ("TIMESTAMPTZ '2024-01-02 03:04:05+00'", "2024-01-02 03:04:05+00"),
+    ("TIMESTAMP 'infinity'", "infinity"),
+    ("DATE '-infinity'", "-infinity"),
+    ("DATE '12024-01-02'", "12024-01-02"),
+    ("INTERVAL '1 month -3 days'", "1 month -3 days"),
+)
+
+
+@pytest.mark.parametrize(("value", "text"), TIMES, ids=[text for _, text in TIMES])
+def test_sql_shows_times_as_the_database_does(
+    value: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python has no nanoseconds, no months and no infinity."""
+    duckdb = pytest.importorskip("duckdb")
+    try:
+        duckdb.sql(f"SELECT {value}").types  # noqa: B018
+    except duckdb.Error:
+        pytest.skip("this release lacks the type")
+    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    query = (
+        f"SELECT {value} AS a, 1 AS b, [{value}] AS c, {{'a \"': {value}, 'n': 1}} AS d,"
+        f" MAP {{1: {value}}} AS e, union_value(u := {value}) AS f, [{value}]::ANY[1] AS g"
+    ).replace("ANY", str(duckdb.sql(f"SELECT {value}").types[0]))
+    (row,) = lines(capsys, "catalog", "sql", "c.duckdb", query)
+    assert row["row"] == {
+        "a": text,
+        "b": 1,
+        "c": [text],
+        "d": {'a "': text, "n": 1},
+        "e": {"1": text},
+        "f": text,
+        "g": [text],
+    }
+    shown = run(capsys, "catalog", "sql", "c.duckdb", f"SELECT {value} AS a, 2 AS a")
+    assert shown.split() == ["a", "a", *text.split(), "2"]
 
 
 @pytest.mark.parametrize("where", ["releases", "all.duckdb", "releases/2.0/vision.vmfb"])

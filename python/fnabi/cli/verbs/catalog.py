@@ -9,7 +9,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -42,6 +42,10 @@ from fnabi.many.catalog import Catalog, Event, Updated
 from fnabi.many.catalog._log import EVER
 from fnabi.many.catalog._plan import Limit
 from fnabi.many.catalog._table import ROOTS
+from fnabi.many.pattern._sql import quoted_name
+
+if TYPE_CHECKING:
+    import duckdb
 
 _UPDATE_SCHEMA = "fnabi.catalog-update/1"
 _LOG_SCHEMA = "fnabi.catalog-log/1"
@@ -422,7 +426,7 @@ def _sql(catalog: Catalog, query: str, as_json: bool, allow_files: bool) -> int:
     try:
         found = catalog.sql(query, allow_files=allow_files)
         names = [] if found is None else list(found.columns)
-        rows = [] if found is None else found.fetchall()
+        rows = [] if found is None else _with_whole_times(found).fetchall()
     except duckdb.PermissionException as problem:
         complain("", f"{one_line(str(problem))}; --allow-files lets a query read and write files")
         return _BAD_INPUT
@@ -448,6 +452,43 @@ def _sql(catalog: Catalog, query: str, as_json: bool, allow_files: bool) -> int:
     if names:
         write_table(Screen(), [*map(one_line, names)], [[*map(_cell, row)] for row in rows])
     return 0
+
+
+def _with_whole_times(found: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Return a relation that has DuckDB's texts of times instead of times.
+
+    Those of Python have no nanoseconds, no months and no infinity.
+    """
+    types = [_without_times(type) for type in found.types]
+    if not any(types):
+        return found
+    casts = [f"CAST(#{i} AS {type})" if type else f"#{i}" for i, type in enumerate(types, 1)]
+    return found.project(", ".join(casts))
+
+
+def _without_times(type: Any) -> str | None:
+    """Return the name of a type of DuckDB with texts instead of times, or None if it has none."""
+    if type.id.startswith(("date", "time", "interval")):
+        return "VARCHAR"
+    if type.id not in ("list", "array", "struct", "tuple", "map", "union"):
+        return None
+    parts = type.children
+    if type.id in ("list", "array"):
+        inner = _without_times(parts[0][1])
+        return inner and f"{inner}[{parts[1][1] if type.id == 'array' else ''}]"
+    if type.id == "union":
+        parts = parts[1:]  # without the tag
+    types = [_without_times(part) for _, part in parts]
+    if not any(types):
+        return None
+    named = type.id in ("struct", "union")
+    if named and not all(name for name, _ in parts):  # a row of DuckDB before 2.0
+        return "VARCHAR"
+    texts = (
+        f"{quoted_name(name) if named else ''} {text or part}"
+        for (name, part), text in zip(parts, types, strict=True)
+    )
+    return f"{type.id}({', '.join(texts)})"
 
 
 def _placed(catalog: Catalog, query: str, problem: Exception) -> str:
