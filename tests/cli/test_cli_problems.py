@@ -442,6 +442,8 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
         (["find", "x", "--limit=0"], "--limit: must be at least 1, got 0"),
         (["scan", "x", "--threads=0"], "--threads: must be at least 1, got 0"),
         (["stub", "x", "--dim=-1"], "--dim: must be at least 0, got -1"),
+        (["stub", "x", f"--dim={2**63}"], f"--dim: must be at most {2**63 - 1}, got {2**63}"),
+        (["inspect", "x", f"--dim={2**63}"], f"--dim: must be at most {2**63 - 1}, got {2**63}"),
         (["find", "x", "--limit"], "--limit: the value is missing, expected N"),
         (["find", "x", "--accepts"], "--accepts: the value is missing, expected ARRAY.npy"),
         (["inspect", "x", "--extract", "0"], "--extract: the value is missing, expected NAME DIR"),

@@ -64,11 +64,27 @@ def test_a_dim_that_is_a_bool() -> None:
     assert example.example_values(signature, dim=True)[0].shape == (1, 3)
 
 
-@pytest.mark.parametrize("dim", [2**63, 10**5000], ids=["2**63", "10**5000"])
-@pytest.mark.parametrize("type", ["float32[?]", "float32[*]", 'ref<"!hal.buffer_view">'])
-def test_a_dim_that_numpy_has_not(dim: int, type: str) -> None:
+DYNAMIC = pytest.mark.parametrize("type", ["float32[?]", "float32[*]", 'ref<"!hal.buffer_view">'])
+
+
+@DYNAMIC
+def test_a_dim_that_numpy_has_not(type: str) -> None:
     with pytest.raises(RangeError, match=r"^example\.example_values: NumPy has no arrays of"):
-        example.example_values(Signature.parse(f"({type}) -> ()"), dim)
+        example.example_values(Signature.parse(f"({type}) -> ()"), 2**63 - 1)
+
+
+@pytest.mark.parametrize("dim", [2**63, 10**5000], ids=["2**63", "10**5000"])
+@DYNAMIC
+def test_a_dim_that_no_index_holds(dim: int, type: str) -> None:
+    signature = Signature.parse(f"({type}) -> ()")
+    for function in (example.example_values, example.runner_inputs):
+        name = function.__name__
+        text = rf"^example\.{name}: dim: .+ does not fit in int64$"
+        with pytest.raises(RangeError, match=text):
+            function(signature, dim=dim)
+    assert example.runner_inputs(Signature.parse('(ref<"!hal.buffer">) -> ()'), dim=2**63 - 1) == [
+        f"--input='&{2**63 - 1}xi8'"
+    ]
 
 
 @pytest.mark.parametrize(

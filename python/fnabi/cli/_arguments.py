@@ -33,8 +33,8 @@ def add_lenient(verb: argparse.ArgumentParser) -> None:
     )
 
 
-def whole(least: int) -> Callable[[str], int]:
-    """Return what parses an option that is a whole number of at least `least`."""
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Return what parses an option that is a whole number from `least` to `most`."""
 
     def parse(text: str) -> int:
         try:
@@ -43,6 +43,8 @@ def whole(least: int) -> Callable[[str], int]:
             raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
         if number < least:
             raise argparse.ArgumentTypeError(f"must be at least {least}, got {number}")
+        if most is not None and number > most:
+            raise argparse.ArgumentTypeError(f"must be at most {most}, got {number}")
         return number
 
     return parse

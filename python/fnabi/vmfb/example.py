@@ -29,6 +29,9 @@ def __dir__() -> list[str]:
 DIM = 4
 """The default size of a dynamic dim, in elements."""
 
+DIM_MOST = 2**63 - 1
+"""The largest dim that an index of a module holds."""
+
 
 def example_values(signature: types.Signature, dim: int = DIM) -> tuple[Any, ...]:
     """Make a value for each input of a signature.
@@ -43,7 +46,7 @@ def example_values(signature: types.Signature, dim: int = DIM) -> tuple[Any, ...
 
     Raises:
         CallError: If NumPy is not installed, or has no such dtype.
-        RangeError: If NumPy has no arrays of such a shape.
+        RangeError: If NumPy has no arrays of such a shape, or `dim` does not fit in int64.
 
     Example:
         >>> from fnabi import Signature, example
@@ -64,6 +67,8 @@ def _plain_dim(function: str, dim: int) -> int:
     check_type(f"{function}: dim", dim, int)
     if dim < 0:
         raise ArgumentValueError(f"{function}: dim: {shown_int(dim)} is below 0")
+    if dim > DIM_MOST:
+        raise RangeError(f"{function}: dim: {shown_int(dim)} does not fit in int64")
     return int(dim)
 
 
@@ -129,6 +134,7 @@ def runner_inputs(
 
     Raises:
         CallError: If the runner has no notation for a type: structures and lists.
+        RangeError: If `dim` does not fit in int64.
 
     Example:
         >>> from fnabi import Signature, example
@@ -152,7 +158,7 @@ def runner_inputs(
         elif name == "hal.buffer_view":
             value = f"{dim}xf32"
         elif name == "hal.buffer":
-            value = f"&{max(dim, 1) * _ROOM}xi8"
+            value = f"&{min(max(dim, 1) * _ROOM, DIM_MOST)}xi8"
         elif isinstance(type, types.Scalar):
             value = "0"
         elif isinstance(type, types.Buffer):

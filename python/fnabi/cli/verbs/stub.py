@@ -15,7 +15,7 @@ from fnabi.calls._file_kind import source_kind
 from fnabi.cli._arguments import add_lenient, open_module, refuse_input, start_of, whole
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._screen import complain, one_line, where
-from fnabi.vmfb.example import DIM
+from fnabi.vmfb.example import DIM, DIM_MOST
 
 _STUB_SCHEMA = "fnabi.stub/1"
 _PYTHON, _INTERFACE = "python", "pyi"
@@ -57,7 +57,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument(
         "--dim",
-        type=whole(0),
+        type=whole(0, DIM_MOST),
         metavar="N",
         help=f"the size of each dynamic dim in command lines of --language iree-run-module"
         f" (default: {DIM})",

@@ -7,7 +7,7 @@ import argparse
 from fnabi._base.url import public
 from fnabi.cli._arguments import add_lenient, whole
 from fnabi.cli._html import add_html
-from fnabi.vmfb.example import DIM
+from fnabi.vmfb.example import DIM, DIM_MOST
 
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
@@ -67,7 +67,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument(
         "--dim",
-        type=whole(0),
+        type=whole(0, DIM_MOST),
         metavar="N",
         help=f"the size of each dynamic dim in these flags (default: {DIM})",
     )
