@@ -203,6 +203,8 @@ def test_a_baseline_may_be_a_path(tmp_path: Path, new: fnabi.Catalog) -> None:
         ([row("values", "i32", "int64[]")], "unknown"),
         ([row("values", "i32", "int64[]"), row(None, "i32")], "unreadable"),
         ([row("values", "f32", "int64[]"), row(None, "i32")], "incompatible"),
+        ([row("values", "f32", "int64[]", count=0)], "compatible"),
+        ([row(None, "i32", count=0)], "unreadable"),
     ],
 )
 def test_the_verdict(rows: list[dict[str, Any]], verdict: str, values: fnabi.Catalog) -> None:
@@ -251,9 +253,9 @@ def test_rows_that_stand_for_several_calls(values: fnabi.Catalog) -> None:
     assert [(each.function, each.calls) for each in checked.found] == [
         ("f64", 100),
         ("f32", 12),
-        ("f64", 0),
     ]
     assert checked.rows == 4
+    assert checked.distinct["broken"] == 2
     renamed = table(*rows).rename_columns(["m", "f", "s", "n", "d"])
     columns = dict(zip(("model", "function", "shapes", "count", "dtypes"), "mfsnd", strict=True))
     assert values.check_calls(renamed, columns=columns) == checked

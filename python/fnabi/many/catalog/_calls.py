@@ -145,6 +145,8 @@ class CallCheck:
                 self._unread.sort(key=lambda each: each.first)
                 del self._unread[_UNREAD_KEPT:]
                 continue
+            if not group.is_made:
+                continue
             assert group.model is not None
             assert group.function is not None
             answer = new.answer(group.model, group.function, values)

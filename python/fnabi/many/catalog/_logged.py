@@ -43,6 +43,7 @@ class Group(NamedTuple):
         function: The name of the function, or None.
         inputs: The shapes and dtypes, as JSON.
         is_counted: Whether the rows have counts.
+        is_made: Whether these are above 0.
         rows: The number of rows.
         first: The first row, from 1 on.
 
@@ -53,6 +54,7 @@ class Group(NamedTuple):
     function: str | None
     inputs: str
     is_counted: bool
+    is_made: bool
     rows: int
     first: int
 
@@ -207,7 +209,7 @@ class Logged:
     def groups(self) -> Iterator[list[Group]]:
         """Yield the groups in the order of their models, some thousand at a time."""
         found = self.connection.cursor().execute(
-            "SELECT id, model, function, inputs, is_counted, rows, first FROM groups"
+            "SELECT id, model, function, inputs, is_counted, calls > 0, rows, first FROM groups"
             " ORDER BY model, function, first"
         )
         while rows := found.fetchmany(_FETCHED):
