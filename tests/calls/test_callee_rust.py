@@ -153,6 +153,19 @@ def test_errors(lib: Any) -> None:
             function(*arguments)
 
 
+def test_a_text_that_is_not_utf_8(making: str) -> None:
+    """It has bytes as surrogate escapes, of which `str` of Rust has none."""
+    lib = fnabi.load_module(making)
+    for text in ("\udcff", "a longer text \udcff"):
+        assert lib.same(text) == text
+        assert lib.reverse(text)[0] == 255
+        with pytest.raises(TypeError, match=r"^parse\(\) argument 0 must be str, not str that is"):
+            lib.parse(text)
+        told = r"whose item 0 is str, not str that is not UTF-8$"
+        with pytest.raises(TypeError, match=told):
+            lib.lengths([text])
+
+
 def raises() -> None:
     raise ValueError("from a function")
 

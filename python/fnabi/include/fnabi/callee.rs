@@ -717,11 +717,17 @@ macro_rules! argument {
 argument!(i64, as_int, "int");
 argument!(f64, as_float, "float");
 argument!(bool, as_bool, "bool");
-argument!(&'a str, as_text, "str");
 argument!(&'a [u8], as_bytes, "bytes");
 argument!(&'a [Value], as_array, "ffi.Array");
 argument!(Map<'a>, as_map, "ffi.Map");
 argument!(Function<'a>, as_function, "ffi.Function");
+
+impl<'a> Argument<'a> for &'a str {
+    fn read(value: &'a Value) -> std::result::Result<Self, String> {
+        let other = if value.text_bytes().is_some() { " that is not UTF-8" } else { "" };
+        value.as_text().ok_or_else(|| format!("str, not {}{other}", value.type_name()))
+    }
+}
 
 impl<'a> Argument<'a> for String {
     fn read(value: &'a Value) -> std::result::Result<Self, String> {
