@@ -719,6 +719,64 @@ def test_copies_of_classes_with_attributes(made: Any) -> None:
         assert shallow.other == deep.other == pickled.other == 5
 
 
+class Named(List):
+    def __init__(self, values: Any, name: str) -> None:
+        self.name = name
+
+    def __new__(cls, values: Any = (), name: str = "") -> Named:
+        return super().__new__(cls, values)
+
+
+class Known(Dict):
+    name: str
+
+    def __new__(cls, name: str) -> Known:
+        made = super().__new__(cls)
+        made.name = name
+        return made
+
+    def __getnewargs__(self) -> tuple[str]:
+        return (self.name,)
+
+
+class Whole(Array):
+    name: str
+
+    def __new__(cls, values: Any, *, name: str) -> Whole:
+        made = super().__new__(cls, values)
+        made.name = name
+        return made
+
+    def __getnewargs_ex__(self) -> Any:
+        return (list(self),), {"name": self.name}
+
+
+class Required(List):
+    def __new__(cls, values: Any, name: str) -> Required:
+        return super().__new__(cls, values)
+
+
+def test_copies_of_classes_with_more_arguments() -> None:
+    """As for a class derived from list, `__init__` is not called, and `__new__` is."""
+    known = Known("x")
+    known[1] = [2]
+    for made in (Named([1, [2]], "x"), known, Whole([1, [2]], name="x")):
+        copies = [copy.copy(made), copy.deepcopy(made)]
+        copies += [pickle.loads(pickle.dumps(made, protocol)) for protocol in range(6)]
+        for copied in copies:
+            assert type(copied) is type(made)
+            assert copied == made
+            assert copied.name == "x"
+    known[3] = known
+    copied = copy.deepcopy(known)
+    assert copied[3].address == copied.address
+    for each in (known, copied):
+        each.clear()  # it held itself
+    for function in (copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))):
+        with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'name'"):
+            function(Required([1], "x"))
+
+
 def copy_without_cycle(made: Any) -> Any:
     shallow = copy.copy(made)
     shallow.label = "label"

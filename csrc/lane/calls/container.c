@@ -72,20 +72,32 @@ int lane_equal(const fnabi_any* a, const fnabi_any* b) {
 
 /* -------------------------------------------------------------------- copies */
 
-/* The attributes that a class of Python adds, or None. Dialects have copies of
- * their own. */
-static PyObject* state_of(PyObject* self) {
+/* Whether the class may have attributes and a __new__ of its own. Dialects have
+ * copies of their own. */
+static bool is_derived(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
-  if ((PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC) == 0 ||
-      lane_dialect_of(type) != NULL)
-    return Py_NewRef(Py_None);
-  return PyObject_CallMethod(self, "__getstate__", NULL);
+  return (PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC) != 0 &&
+         lane_dialect_of(type) == NULL;
+}
+
+/* The attributes that a class of Python adds, or None. */
+static PyObject* state_of(PyObject* self) {
+  return is_derived(self) ? PyObject_CallMethod(self, "__getstate__", NULL)
+                          : Py_NewRef(Py_None);
 }
 
 PyObject* lane_reduce(PyObject* self, PyObject* values) {
   PyObject *state = values ? state_of(self) : NULL, *answer = NULL;
-  if (state != NULL)
+  if (state != NULL && is_derived(self)) {
+    PyObject *remake = lane_get(LANE_REMAKE), *parts_of = lane_get(LANE_PARTS),
+             *parts = remake && parts_of ? PyObject_CallFunctionObjArgs(
+                                               parts_of, self, values, NULL)
+                                         : NULL;
+    if (parts != NULL) answer = Py_BuildValue("OOO", remake, parts, state);
+    Py_XDECREF(parts);
+  } else if (state != NULL) {
     answer = Py_BuildValue("O(O)O", (PyObject*)Py_TYPE(self), values, state);
+  }
   Py_XDECREF(values);
   Py_XDECREF(state);
   return answer;
@@ -129,25 +141,32 @@ static int fill_copy(PyObject* made, PyObject* self, bool seq, PyObject* deep,
   return status;
 }
 
-/* Copies an immutable container: a new one, made of copies of its values. */
-static PyObject* copy_fixed(PyObject* self, bool seq, PyObject* deep,
-                            PyObject* memo) {
-  PyObject *items = seq ? PySequence_List(self) : PyMapping_Items(self),
-           *copies = items
-                         ? PyObject_CallFunctionObjArgs(deep, items, memo, NULL)
-                         : NULL,
-           *made = copies ? PyObject_CallFunctionObjArgs(
-                                (PyObject*)Py_TYPE(self), copies, NULL)
-                          : NULL;
-  Py_XDECREF(items);
+/* A new container of the class, made of copies of values. Takes ownership of
+ * these, or returns NULL if they are NULL. */
+static PyObject* make_copy(PyObject* self, PyObject* values, PyObject* deep,
+                           PyObject* memo) {
+  PyObject *make = (PyObject*)Py_TYPE(self), *parts = NULL, *made = NULL;
+  if (values == NULL) return NULL;
+  if (!is_derived(self)) {
+    parts = Py_BuildValue("(O)", values);
+  } else {
+    PyObject* parts_of = lane_get(LANE_PARTS);
+    make = lane_get(LANE_REMAKE);
+    if (parts_of != NULL && make != NULL)
+      parts = PyObject_CallFunctionObjArgs(parts_of, self, values, NULL);
+  }
+  PyObject* copies =
+      parts ? PyObject_CallFunctionObjArgs(deep, parts, memo, NULL) : NULL;
+  if (copies != NULL) made = PyObject_CallObject(make, copies);
   Py_XDECREF(copies);
+  Py_XDECREF(parts);
+  Py_DECREF(values);
   return made;
 }
 
 /* Two wrappers of one object are two Python objects: the memo has the address
  * of the object. */
 PyObject* lane_deepcopy(PyObject* self, PyObject* memo) {
-  PyTypeObject* type = Py_TYPE(self);
   bool changes = lane_is(self, lane.list) || lane_is(self, lane.dict);
   bool seq = lane_is(self, lane.array) || lane_is(self, lane.list);
   PyObject *deep = lane_get(LANE_DEEPCOPY),
@@ -161,15 +180,15 @@ PyObject* lane_deepcopy(PyObject* self, PyObject* memo) {
   else if (key != NULL)
     made = Py_XNewRef(PyDict_GetItemWithError(memo, key));
   if (key != NULL && made == NULL && !PyErr_Occurred()) {
-    if (changes) {
-      made = PyObject_CallFunctionObjArgs((PyObject*)type, NULL);
-      if (made != NULL && (PyDict_SetItem(memo, key, made) < 0 ||
-                           fill_copy(made, self, seq, deep, memo) < 0))
-        Py_CLEAR(made);
-    } else {
-      made = copy_fixed(self, seq, deep, memo);
-      if (made != NULL && PyDict_SetItem(memo, key, made) < 0) Py_CLEAR(made);
-    }
+    made = make_copy(self,
+                     changes ? PyList_New(0)
+                     : seq   ? PySequence_List(self)
+                             : PyMapping_Items(self),
+                     deep, memo);
+    if (made != NULL && (PyDict_SetItem(memo, key, made) < 0 ||
+                         (changes && PyObject_Size(made) == 0 &&
+                          fill_copy(made, self, seq, deep, memo) < 0)))
+      Py_CLEAR(made);
     if (made != NULL && copy_state(made, self, deep, memo) < 0) Py_CLEAR(made);
   }
   Py_XDECREF(key);

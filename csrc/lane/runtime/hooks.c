@@ -34,6 +34,8 @@ static const char* const names[LANE_NAME_COUNT] = {
     [LANE_REAL] = "Real",
     [LANE_DEEPCOPY] = "deepcopy",
     [LANE_SET_STATE] = "set_state",
+    [LANE_PARTS] = "parts_of",
+    [LANE_REMAKE] = "remake",
 };
 static PyObject* found[LANE_NAME_COUNT];
 

@@ -36,6 +36,8 @@ typedef enum lane_name {
   LANE_REAL,
   LANE_DEEPCOPY,
   LANE_SET_STATE, /* set_state(object, state) */
+  LANE_PARTS,     /* parts_of(container, values) -> the arguments of the next */
+  LANE_REMAKE,    /* remake(class, arguments, keywords, values) */
   LANE_NAME_COUNT
 } lane_name;
 

@@ -71,3 +71,30 @@ def set_state(self: Any, state: Any) -> None:
         self.__dict__.update(attributes)
     for name, value in (slots or {}).items():
         setattr(self, name, value)
+
+
+def parts_of(self: Any, values: Any) -> tuple[Any, ...]:
+    """Return the arguments with which `remake` makes a container of a derived class again.
+
+    Its ``__init__`` is not called, and ``__getnewargs_ex__`` or ``__getnewargs__`` have what its
+    ``__new__`` is given, as in copies and pickles of other objects.
+    """
+    arguments, keywords = (values,), {}
+    rest = values if hasattr(self, "append") or hasattr(self, "update") else ()
+    if hasattr(self, "__getnewargs_ex__"):
+        arguments, keywords = self.__getnewargs_ex__()
+    elif hasattr(self, "__getnewargs__"):
+        arguments = self.__getnewargs__()
+    else:
+        rest = ()
+    return type(self), arguments, keywords, rest
+
+
+def remake(
+    kind: type[Any], arguments: tuple[Any, ...], keywords: dict[str, Any], values: Any
+) -> Any:
+    """Make a container of a derived class for a copy or a pickle."""
+    made = kind.__new__(kind, *arguments, **keywords)
+    if values and not made:  # a List or Dict whose `__new__` is not given them
+        (made.extend if hasattr(made, "extend") else made.update)(values)
+    return made
