@@ -1235,8 +1235,9 @@ FNABI_API int64_t fnabi_arrow_texts(const uint8_t* status, const int64_t* ends,
                                     struct ArrowArray* out);
 
 /* A new empty structure, by the name of its capsule: "arrow_schema",
- * "arrow_array" or "arrow_array_stream". NULL if out of memory. Freeing one, with
- * the same name, also releases its contents; it must not be NULL. */
+ * "arrow_array" or "arrow_array_stream"; any other name means the last of these.
+ * NULL if out of memory. Freeing one, with the same name, also releases its
+ * contents; it must not be NULL. */
 FNABI_API void* fnabi_arrow_new(const char* kind);
 FNABI_API void fnabi_arrow_free(const char* kind, void* object);
 

@@ -60,6 +60,13 @@ static void test_streams(void) {
   }
 }
 
+static void test_a_kind_that_there_is_not(void) {
+  struct ArrowArrayStream empty = {NULL, NULL, NULL, NULL, NULL};
+  struct ArrowArrayStream* stream = fnabi_arrow_new("nope");
+  CHECK(memcmp(stream, &empty, sizeof empty) == 0);
+  fnabi_arrow_free("nope", stream);
+}
+
 static const char* no_problem(struct ArrowArrayStream* stream) {
   (void)stream;
   return NULL;
@@ -276,6 +283,7 @@ static void test_excess(void) {
 
 int main(void) {
   test_streams();
+  test_a_kind_that_there_is_not();
   test_a_stream_without_error_text();
   test_layouts();
   test_other_data();
