@@ -1171,3 +1171,8 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
         assert missing.value.filename == str(tmp_path / "no")
     with pytest.raises(ArgumentValueError, match=r"^compat\.compare_folders: new: not a folder: "):
         [*compare_folders(tmp_path, file)]
+
+
+def test_the_text_of_a_change_is_one_line_without_control_characters() -> None:
+    change = Change("changed", "notice", "", "old", "new", "a\x1b[31m\n\udcff")
+    assert str(change) == r'notice    a\x1b[31m\n\xff: changed: "old" => "new"'

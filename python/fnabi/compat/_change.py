@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from fnabi._base.text import cut
+from fnabi._base.text import cut, one_line
 from fnabi.errors import FormatError
 from fnabi.types import (
     Buffer,
@@ -97,7 +97,7 @@ class Change(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         function = "" if self.function is None else f"{self.function}: "
-        return f"{self.severity:8}  {function}{self.place_text}{self.values_text}"
+        return one_line(f"{self.severity:8}  {function}{self.place_text}{self.values_text}")
 
     @property
     def place_text(self) -> str:
