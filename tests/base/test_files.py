@@ -132,6 +132,29 @@ def test_a_pipe_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
         assert read_stream(reader) == b"some"
 
 
+def test_a_file_of_the_system_without_end(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is a regular file, and a read waits for what comes next."""
+    path = "/proc/kmsg"
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+    except OSError:
+        pytest.skip("the messages of the kernel cannot be read")
+    for verb, *words in (("inspect",), ("explain",), ("check-calls", str(MODULE))):
+        assert main([verb, *words, path]) in (1, 3)
+        error = capsys.readouterr().err
+        assert error == f"fnabi: {path}: Resource temporarily unavailable\n", verb
+
+
+def test_a_file_that_waits() -> None:
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    os.write(write, b"some")
+    with files._Impatient(read, "name") as file, pytest.raises(BlockingIOError) as caught:
+        file.readall()
+    assert caught.value.filename == "name"
+    os.close(write)
+
+
 def test_a_file_of_the_system() -> None:
     """Files in /proc report a size of 0."""
     with pytest.raises(fnabi.FormatError):

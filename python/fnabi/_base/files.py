@@ -167,7 +167,8 @@ def open_file(path: Path) -> FileIO:
     """Open a file for reading. Devices and sockets are refused, and not even opened.
 
     A pipe with a name, such as a shell makes for ``<(command)``, is opened if data arrives
-    within five seconds, or its writer closes it.
+    within five seconds, or its writer closes it. A file of the system that has no end, such as
+    ``/proc/kmsg``, fails where reading it would wait.
 
     Raises:
         OSError: when the file cannot be read, or is a special file.
@@ -185,12 +186,38 @@ def open_file(path: Path) -> FileIO:
             if not poll.poll(1000 * _PIPE_SECONDS):
                 why = f"a FIFO without data for {_PIPE_SECONDS} seconds, expected a regular file"
                 raise TimeoutError(errno.ETIMEDOUT, why, os.fspath(path))
+        if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+            return _Impatient(number, path)
         if hasattr(os, "O_NONBLOCK"):
             os.set_blocking(number, True)
         return FileIO(number)
     except BaseException:
         os.close(number)
         raise
+
+
+class _Impatient(FileIO):
+    """A file that fails where reading it would wait, which `FileIO` takes for its end."""
+
+    def __init__(self, number: int, path: Path) -> None:
+        super().__init__(number)
+        self._path = path
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return self.readall() if size is None or size < 0 else self._checked(super().read(size))
+
+    def readall(self) -> bytes:
+        return b"".join(iter(lambda: self.read(1 << 16), b""))
+
+    def readinto(self, buffer: Any, /) -> int:
+        size: int = self._checked(super().readinto(buffer))
+        return size
+
+    def _checked(self, answer: Any) -> Any:
+        if answer is None:
+            text = os.strerror(errno.EAGAIN)
+            raise BlockingIOError(errno.EAGAIN, text, os.fspath(self._path))
+        return answer
 
 
 def _text_of(path: Any) -> Any:
@@ -272,7 +299,7 @@ def check_regular(path: Path) -> None:
 
 def is_duckdb(path: Path) -> bool:
     """Return whether a regular file starts as those of DuckDB do."""
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         return file.read(12)[8:] == b"DUCK"
 
 
