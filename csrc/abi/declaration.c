@@ -13,10 +13,11 @@
  *   name        ::= any bytes
  *
  * Names are not escaped, so a text may have several readings. The decoder takes
- * the one that ends every name as early as possible. If each ", %" and "(%" of
- * the text begins a value in it, no other reading has as many values: it would
- * have to begin them at other offsets. In the readings with fewer values, some
- * values and the commas after them are part of the name of the next one.
+ * the one that ends every name as early as possible. If each ", %" and "(%"
+ * after the function's name begins a value in it, no other reading has as many
+ * values: it would have to begin them at other offsets. In the readings with
+ * fewer values, some values and the commas after them are part of the name of
+ * the next one.
  *
  * Time: a type that is tried inside another is one bracket deeper, and at most
  * FNABI_DEPTH_MAX are nested, so a byte is read no more often than that (twice
@@ -43,6 +44,7 @@ typedef struct reading {
   const fnabi_known* known; /* the same; NULL: accept every value */
   size_t count[2];          /* values */
   size_t starts;            /* ", %" and "(%" that begin a value or could */
+  size_t lists;             /* where the function's name ends */
   bool named[2];   /* a value but the first has a name that the compiler did
                       not generate; checked where the count is not known */
   bool several;    /* another choice of values is as good */
@@ -595,6 +597,7 @@ static bool read_function(reading* r, size_t name, const char* model) {
       continue;
     }
     r->w->size = start;
+    r->lists = at;
     r->starts = 0;
     r->several = r->odd_type = false;
     fnabi_pack_array(r->w, r->types_only ? 2 : 6);
@@ -617,9 +620,10 @@ static bool has_counts(const reading* r, const fnabi_known known[2]) {
   return true;
 }
 
-/* The number of ", %" and "(%" from `at` > 1 on. */
-static size_t count_starts(const reading* r, size_t at) {
-  size_t count = 0;
+/* The number of ", %" and "(%" after the function's name, in which none can begin
+ * a value: no lists can be read from an earlier '('. */
+static size_t count_starts(const reading* r) {
+  size_t count = 0, at = r->lists;
   for (; (at = find(r, at, r->size, '%')) < r->size; at++)
     count += r->data[at - 1] == '(' ||
              (r->data[at - 1] == ' ' && r->data[at - 2] == ',');
@@ -627,8 +631,8 @@ static size_t count_starts(const reading* r, size_t at) {
 }
 
 /* Why the text is ambiguous; NULL where it is not. */
-static const char* ambiguity_of(const reading* r, size_t name) {
-  if (r->several || r->starts != count_starts(r, name)) return "names";
+static const char* ambiguity_of(const reading* r) {
+  if (r->several || r->starts != count_starts(r)) return "names";
   if (r->named[INPUTS] || r->named[RESULTS]) return "names";
   return r->odd_type ? "type" : NULL;
 }
@@ -696,7 +700,7 @@ static bool read_declaration(const char* data, size_t size, fnabi_known inputs,
       if (!read_function(&r, name, model)) return refuse(&r, error);
     }
   }
-  *ambiguity = fits ? ambiguity_of(&r, name) : "arity";
+  *ambiguity = fits ? ambiguity_of(&r) : "arity";
   return true;
 }
 

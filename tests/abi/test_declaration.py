@@ -496,7 +496,12 @@ def test_names_that_look_like_values(
             (["x: tensor<2xf32>, %y", ")"], [") -> (%z"]),
             "names",
         ),
-        ("sync func @a(%x: i32) -> (%y: i32)() -> ()", 0, 0, ([], []), "names"),
+        ("sync func @a(%x: i32) -> (%y: i32)() -> ()", 0, 0, ([], []), None),
+        # no list begins in the name of the function
+        ("sync func @f(%x)() -> ()", None, None, ([], []), None),
+        ("sync func @f(%x)() -> (%a: i32)", 0, 1, ([], ["a"]), None),
+        ("sync func @f, %x(%a: i32) -> ()", None, None, (["a"], []), None),
+        ("sync func @f(%x)(%a: i32) -> ()", 1, 0, (["x)(%a"], []), "names"),
         # the list of results may begin later than it seems
         ("sync func @f(%a: i32) -> (%b: i32) -> ()", 1, 0, (["a: i32) -> (%b"], []), "names"),
         ("sync func @f() -> (%a: i32) -> (%b: i32)", 0, 1, ([], ["a: i32) -> (%b"]), "names"),
