@@ -153,6 +153,30 @@ def test_prefixes_that_are_wrong_are_reported(
     }
 
 
+@pytest.mark.parametrize(
+    ("schema", "fault"),
+    [
+        ('{"type": "Optional"}', "Optional requires exactly one type argument, got 0"),
+        ("[]", "expected schema dict with the key 'type', got []"),
+        ("{", "Expecting property name"),
+    ],
+)
+def test_types_that_cannot_be_read_are_reported(
+    schema: str,
+    fault: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    state = import_module("fnabi.dropin.tvm_ffi.stub.lib_state")
+    monkeypatch.setattr(state, "list_global_func_names", lambda: ["my.f"])
+    monkeypatch.setattr(state, "get_global_func_metadata", lambda _: {"type_schema": schema})
+    (tmp_path / "a.py").write_text(SOURCE)
+    assert cli_status(monkeypatch, tmp_path) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"my.f: {fault}")
+
+
 def test_a_language_that_is_not_known() -> None:
     with pytest.raises(ValueError, match=r"Unknown target 'zig'\. Known generators: python"):
         import_module("fnabi.dropin.tvm_ffi.stub.generator").get_generator("zig")

@@ -28,8 +28,16 @@ def __main__() -> int:
     """Run the command and return its exit status.
 
     It is 0; 1 where ``--check`` has found a file that is not as it would be written; 2 where a
-    file cannot be written.
+    file cannot be written, or a type cannot be read.
     """
+    try:
+        return _run()
+    except ValueError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+
+
+def _run() -> int:
     opt = _options()
     generator = get_generator(opt.target)
     for module in opt.imports:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 
+from fnabi._base.text import one_line
 from fnabi.dropin.tvm_ffi.core import TypeSchema, _lookup_or_register_type_info_from_type_key
 from fnabi.dropin.tvm_ffi.registry import (
     get_global_func_metadata,
@@ -14,21 +16,43 @@ from fnabi.dropin.tvm_ffi.registry import (
 from fnabi.dropin.tvm_ffi.stub.utils import FuncInfo, ObjectInfo
 
 
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Let errors about a type that cannot be read name what has it."""
+    try:
+        yield
+    except (AttributeError, TypeError, ValueError) as problem:
+        raise ValueError(f"{one_line(name)}: {one_line(str(problem))}") from None
+
+
 @cache
 def object_info_from_type_key(type_key: str) -> ObjectInfo:
-    """Return what is known of a type."""
-    return ObjectInfo.from_type_info(_lookup_or_register_type_info_from_type_key(type_key))
+    """Return what is known of a type.
+
+    Raises:
+        ValueError: A type of a field or method cannot be read.
+
+    """
+    info = _lookup_or_register_type_info_from_type_key(type_key)
+    with _named(type_key):
+        return ObjectInfo.from_type_info(info)
 
 
 def collect_global_funcs() -> dict[str, list[FuncInfo]]:
-    """Return the functions whose types are known, by what their names begin with."""
+    """Return the functions whose types are known, by what their names begin with.
+
+    Raises:
+        ValueError: A type cannot be read.
+
+    """
     found: dict[str, list[FuncInfo]] = {}
     for name in sorted(map(str, list_global_func_names())):
-        schema = get_global_func_metadata(name).get("type_schema")
-        prefix = name.rpartition(".")[0]
-        if schema is not None and prefix:
-            info = FuncInfo.from_schema(name, TypeSchema.from_json_str(schema))
-            found.setdefault(prefix, []).append(info)
+        with _named(name):
+            schema = get_global_func_metadata(name).get("type_schema")
+            prefix = name.rpartition(".")[0]
+            if schema is not None and prefix:
+                info = FuncInfo.from_schema(name, TypeSchema.from_json_str(schema))
+                found.setdefault(prefix, []).append(info)
     return found
 
 
