@@ -136,6 +136,20 @@ def test_output_of_one_value(tmp_path: Path) -> None:
     assert np.load(out).tolist() == [1, 2]
 
 
+def test_an_output_that_is_an_argument(tmp_path: Path) -> None:
+    x = saved(tmp_path, np.array([1.5], np.float32))
+    before = Path(x[1:]).read_bytes()
+    done = call("collect", "1", x, options=("--output", x[1:]))
+    assert done.status == 2
+    assert done.err.endswith("error: --output is argument 1 itself\n")
+    one = tmp_path / "o.1.npy"
+    one.write_bytes(before)
+    done = call("collect", "7", f"@{one}", "[[1, 2]]", options=("--output", f"{tmp_path}/o.npy"))
+    assert (done.status, done.err) == (1, f"fnabi: --output: {one} is the file of an argument\n")
+    assert not (tmp_path / "o.0.npy").exists()
+    assert Path(x[1:]).read_bytes() == one.read_bytes() == before
+
+
 def test_output_of_several_values(tmp_path: Path) -> None:
     x = saved(tmp_path, np.array([1.5, 2.5], np.float32))
     several = call("collect", "7", x, "[[1, 2]]", options=("--output", str(tmp_path / "o.npy")))

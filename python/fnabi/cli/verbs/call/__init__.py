@@ -14,7 +14,7 @@ from fnabi._base.text import did_you_mean, known_names
 from fnabi._base.url import is_remote
 from fnabi.calls import library, registry
 from fnabi.calls._library_file import why_none
-from fnabi.cli._arguments import is_module, no_function, refuse_swapped, start_of
+from fnabi.cli._arguments import is_module, no_function, refuse_input, refuse_swapped, start_of
 from fnabi.cli._call_values import (
     ArgumentError,
     as_signature,
@@ -60,6 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     output: str | None = arguments.output
     if output is not None and not output.endswith(EXTENSIONS):
         arguments.usage(f"--output has an unknown extension, expected {', '.join(EXTENSIONS)}")
+    for index, text in enumerate(arguments.args):
+        if text.startswith("@"):
+            refuse_input(arguments, text[1:], f"argument {index}")
     try:
         if output is not None:
             check_target(output)
@@ -197,7 +200,8 @@ def _report(arguments: argparse.Namespace, result: Any, changed: Sequence[_Chang
             _write(screen, f"changed {one_line(str(each))}: ", each.value)
     if arguments.output is not None:
         arrays = [(f"argument_{each.place}", each.value) for each in changed]
-        files = save(arguments.output, result, arrays)
+        read = [text[1:] for text in arguments.args if text.startswith("@")]
+        files = save(arguments.output, result, arrays, read)
     if arguments.json:
         if arguments.output is not None:
             answer["files"] = [{"value": value, "file": file} for value, file in files]

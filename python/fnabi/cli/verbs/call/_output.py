@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 from fnabi._base.dtype import load_numpy
-from fnabi._base.files import write_whole
+from fnabi._base.files import is_same_file, write_whole
 from fnabi._base.lane import Tensor
 from fnabi._base.names import Names
 from fnabi.cli._call_values import array_of
@@ -31,13 +31,22 @@ def check_target(path: str) -> None:
         raise _Nothing
 
 
-def save(path: str, result: Any, changed: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
+def save(
+    path: str, result: Any, changed: Sequence[tuple[str, Any]], read: Sequence[str]
+) -> list[tuple[str, str]]:
     """Save the result, and the arguments that changed, and return names of values and files.
 
     All files are written before the first one gets its name.
 
+    Args:
+        path: The name of the file, or of several without their numbers.
+        result: The result.
+        changed: The names and values of the arguments that changed.
+        read: The files that arguments are from.
+
     Raises:
-        OutputError: A part of the result is neither a number nor an array, or there is nothing.
+        OutputError: A part of the result is neither a number nor an array, there is nothing, or
+            a file of several is that of an argument.
         OSError: A file cannot be written.
 
     """
@@ -54,6 +63,9 @@ def save(path: str, result: Any, changed: Sequence[tuple[str, Any]]) -> list[tup
     stem = path.removesuffix(".npy")
     numbered = [f"{stem}.{index}.npy" for index in range(len(values))]
     paths = numbered if len(values) > 1 else [path]
+    for each in paths:
+        if any(is_same_file(each, other) for other in read):
+            raise OutputError(f"{each} is the file of an argument")
     with ended_by_signals(), ExitStack() as files:
         for each, (_, value) in zip(paths, values, strict=True):
             numpy.save(files.enter_context(write_whole(each)), value, allow_pickle=False)
