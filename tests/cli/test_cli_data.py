@@ -272,6 +272,33 @@ def test_other_types_as_csv(tmp_path: Path) -> None:
     assert {rows[1][name] for name in values} == {None}
 
 
+def test_timestamps_keep_their_nanoseconds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without pandas, pyarrow has no value of Python for them, and raises a ValueError."""
+    count = pa.array([1_000_000_001, None])
+    kind = pa.timestamp("ns", "UTC")
+    table = pa.table(
+        {
+            "fine": count.cast(pa.timestamp("ns")),
+            "zone": count.cast(kind),
+            "list": pa.array([[1_000_000_001], None], pa.list_(kind)),
+            "whole": pa.array([1_000_001_000, None]).cast(kind),
+            "sig": ["I1!R1!", None],
+        }
+    )
+    write_ipc(pa.ipc.new_file)(table, tmp_path / "in")
+    assert decode(tmp_path / "in", "-o", tmp_path / "out.jsonl") == 0
+    row = read_back(tmp_path / "out.jsonl")[1][0]
+    fine = "1970-01-01 00:00:01.000000001"
+    assert (row["fine"], row["zone"], row["list"]) == (fine, f"{fine}Z", [f"{fine}Z"])
+    assert row["whole"] == "1970-01-01T00:00:01.000001Z"
+    table = table.append_column("span", count.cast(pa.duration("ns")))
+    write_ipc(pa.ipc.new_file)(table, tmp_path / "in")
+    assert decode(tmp_path / "in", "-o", tmp_path / "out.jsonl") == 1
+    assert "would lose data" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
 def test_times_keep_their_nanoseconds(tmp_path: Path, format: str) -> None:
     """Times of Python have microseconds."""
@@ -443,6 +470,33 @@ def test_no_name_sets_the_separator_of_csv(tmp_path: Path, name: str) -> None:
     for options, shown in (((), f"'{name}"), (("--raw-csv",), name)):
         assert decode(*options, tmp_path / "in", "-o", tmp_path / "out.csv") == 0
         assert read_back(tmp_path / "out.csv")[0][:3] == [shown, "sep=,", "sig"]
+
+
+@pytest.mark.parametrize("day", [-12_687_428, 0, 11_248_737])
+def test_dates_that_csv_has_no_text_for(
+    day: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What pyarrow writes for later and earlier years is no date."""
+    for scale, bits, type in (
+        (1, pa.int32(), pa.date32()),
+        (86_400_000, pa.int64(), pa.date64()),
+        (86_400, pa.int64(), pa.timestamp("s")),
+        (86_400_000_000, pa.int64(), pa.timestamp("us", "UTC")),
+    ):
+        for far in (0, 1 if day > 0 else -1)[: 2 if day else 1]:
+            value = (day + far) * scale
+            table = pa.table({"far": pa.array([None, value], bits).cast(type), "sig": ["I1!"] * 2})
+            write_ipc(pa.ipc.new_file)(table, tmp_path / "in")
+            for options in ((), ("--raw-csv",)):
+                done = decode(*options, tmp_path / "in", "-o", tmp_path / "out.csv")
+                error = capsys.readouterr().err
+                assert ("beyond the year" in error) == bool(far)
+                assert not far or (done, f"column 'far': {value} is a {type} " in error) == (
+                    1,
+                    True,
+                )
+            if not far:
+                assert "out of range" not in (tmp_path / "out.csv").read_text()
 
 
 def test_values_of_csv_that_are_no_numbers(tmp_path: Path) -> None:

@@ -89,7 +89,14 @@ class CsvLines:
         return any(getattr(types, f"is_{name}")(type) for name in _PLAIN)
 
     def write_table(self, table: Any) -> None:
-        """Write the rows of a table."""
+        """Write the rows of a table.
+
+        Raises:
+            ArrowInvalid: when a date has no text, because its year is too large.
+
+        """
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            _refuse_far_years(name, column)
         columns = [
             json_texts(column) if text else column
             for column, text in zip(table.columns, self._as_text, strict=True)
@@ -110,6 +117,28 @@ class CsvLines:
     def close(self) -> None:
         """Write what is left."""
         self._writer.close()
+
+
+_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+_FIRST_DAY, _LAST_DAY = -12_687_428, 11_248_737
+"""The first day of the year -32767 and the last of 32767 since 1970, between which pyarrow writes
+dates; for others it writes what is no date."""
+
+
+def _refuse_far_years(name: str, column: Any) -> None:
+    pyarrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
+    types, type = pyarrow.types, column.type
+    if types.is_date32(type):
+        day, width = 1, pyarrow.int32()
+    elif types.is_date64(type) or types.is_timestamp(type):
+        day, width = _DAY[type.unit if types.is_timestamp(type) else "ms"], pyarrow.int64()
+    else:
+        return
+    ends = compute.min_max(column.cast(width)).as_py()
+    for value in ends.values():
+        if value is not None and not _FIRST_DAY <= value // day <= _LAST_DAY:
+            text = f"column {name!r}: {value} is a {type} beyond the year 32767"
+            raise pyarrow.ArrowInvalid(text)
 
 
 def harmless(column: Any) -> Any:

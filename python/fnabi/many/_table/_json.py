@@ -149,18 +149,40 @@ def _plans(pyarrow: Any, field: Any) -> int:
 
 
 def _whole_times(column: Any) -> Any:
-    """Return a column with texts for times of nanoseconds, as those of Python lack them."""
-    type = _type_of_whole_times(sys.modules["pyarrow"], column.type)
-    return column if type is column.type else column.cast(type)
+    """Return a column with texts for times of nanoseconds, as those of Python lack them.
+
+    Raises:
+        ArrowInvalid: when a duration has nanoseconds.
+
+    """
+    pyarrow = sys.modules["pyarrow"]
+    type = _type_of_whole_times(pyarrow, column.type, exact=True)
+    if type is column.type:
+        return column
+    try:  # a whole number of microseconds, which Python has
+        return column.cast(type)
+    except pyarrow.ArrowInvalid:
+        return column.cast(_type_of_whole_times(pyarrow, column.type, exact=False))
 
 
-def _type_of_whole_times(pyarrow: Any, type: Any) -> Any:
-    """Return the type that has such texts, or the same object where there are no such times."""
+def _type_of_whole_times(pyarrow: Any, type: Any, *, exact: bool) -> Any:
+    """Return the type that has such texts, or the same object where there are no such times.
+
+    Args:
+        pyarrow: The module.
+        type: The type.
+        exact: Whether timestamps have no nanoseconds, and need no texts.
+
+    """
     types, text = pyarrow.types, pyarrow.string()
     if type == pyarrow.time64("ns"):
         return text
+    if types.is_timestamp(type) and type.unit == "ns":
+        return pyarrow.timestamp("us", type.tz) if exact else text
+    if type == pyarrow.duration("ns"):
+        return pyarrow.duration("us")
     inner = _types_inside(pyarrow, type)
-    made = [_type_of_whole_times(pyarrow, each) for each in inner]
+    made = [_type_of_whole_times(pyarrow, each, exact=exact) for each in inner]
     if all(new is old for new, old in zip(made, inner, strict=True)):
         return type
     if types.is_struct(type):
