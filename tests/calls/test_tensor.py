@@ -618,11 +618,15 @@ def test_damaged_tensors_are_given_back(change, text, first):
     ],
 )
 def test_shapes_that_numpy_has_not(shape, dtype, first):
+    numpy = pytest.importorskip("numpy")
     pytest.importorskip("ml_dtypes")
     deleted = []
     tensor = first(Foreign(lambda **_: managed(deleted, tensor=dl_tensor(shape, dtype=dtype))))
-    with pytest.raises(RangeError, match=r"^Tensor\.numpy: NumPy has no arrays of the shape"):
-        tensor.numpy()
+    for make in (fnabi.Tensor.numpy, numpy.asarray, numpy.array):
+        with pytest.raises(RangeError, match=r"^Tensor\.numpy: NumPy has no arrays of the shape"):
+            make(tensor)
+    with pytest.raises(BufferError):
+        memoryview(tensor)
     assert not deleted
     del tensor
     gc.collect()

@@ -327,6 +327,16 @@ static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
                 flags);
 }
 
+/* Whether a tensor without elements has dims that would be too many bytes, which
+ * NumPy refuses. `__array__`, which it asks next, says so. */
+static bool is_too_large(const fnabi_dl_tensor* tensor) {
+  if (fnabi_dl_bytes(tensor) != 0) return false;
+  int64_t left = PY_SSIZE_T_MAX / (int64_t)fnabi_dl_item_size(tensor->dtype);
+  for (int32_t i = 0; i < tensor->ndim; i++)
+    if (tensor->shape[i] > 0) left /= tensor->shape[i];
+  return left == 0;
+}
+
 static int tensor_buffer(PyObject* self, Py_buffer* out, int flags) {
   out->obj = NULL;
   if (is_lent(self)) {
@@ -344,6 +354,8 @@ static int tensor_buffer(PyObject* self, Py_buffer* out, int flags) {
     problem = "its memory is not the CPU's";
   else if (format == NULL)
     problem = "its dtype has no buffer format; use numpy()";
+  else if (is_too_large(tensor))
+    problem = "its dims are larger than memory";
   else if (flags & PyBUF_WRITABLE && read_only)
     problem = "its memory is read-only";
   else if (((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
