@@ -93,6 +93,16 @@ def test_nothing_but_missing_values() -> None:
         pd.Series([1.5, float("nan")]).fnabi.decode("raw")
 
 
+def test_any_name_of_a_new_column() -> None:
+    frame = pd.DataFrame({"sig": SIGNATURES}, index=[7] * 6)
+    given = frame.copy()
+    for name in ("self", "kwargs", "", "\N{SNOWMAN}"):
+        found = arrow.decode(frame, "sig", into=name or "axis")
+        assert [*found.columns] == ["sig", name or "axis"]
+        assert [*arrow.encode(arrow.decode(frame, "sig"), name)][-2:] == [name, "error"]
+    pd.testing.assert_frame_equal(frame, given)
+
+
 def test_what_is_no_text() -> None:
     with pytest.raises(CallError, match=r"^pandas.decode: column: unsupported Arrow type, expecte"):
         pd.Series([1]).fnabi.decode()

@@ -368,8 +368,10 @@ class _Pandas(_Frame):
     def put(self, columns: Batches, dropped: list[str]) -> Any:
         table = import_module("pyarrow").RecordBatchReader.from_stream(_whole(columns)).read_all()
         array = sys.modules["pandas"].arrays.ArrowExtensionArray
-        added = {name: array(table.column(name)) for name in table.column_names}
-        return self._frame.drop(columns=dropped).assign(**added)
+        made = self._frame.drop(columns=dropped)
+        for name in table.column_names:
+            made[name] = array(table.column(name))
+        return made
 
 
 class _Polars(_Frame):
