@@ -93,6 +93,15 @@ def test_nothing_but_missing_values() -> None:
         pd.Series([1.5, float("nan")]).fnabi.decode("raw")
 
 
+def test_categories_that_are_all_missing() -> None:
+    """Without a text, pandas makes floats of these too."""
+    for texts in (pd.Series([None] * 2, dtype="category"), pd.Series([None]).astype("category")):
+        expected = decoded_by_arrow([None] * len(texts), "raw")
+        pd.testing.assert_frame_equal(texts.fnabi.decode("raw"), expected)
+    with pytest.raises(CallError, match="unsupported Arrow type"):
+        pd.Series([1.5, None], dtype="category").fnabi.decode("raw")
+
+
 def test_any_name_of_a_new_column() -> None:
     frame = pd.DataFrame({"sig": SIGNATURES}, index=[7] * 6)
     given = frame.copy()
@@ -106,8 +115,9 @@ def test_any_name_of_a_new_column() -> None:
 def test_what_is_no_text() -> None:
     with pytest.raises(CallError, match=r"^pandas.decode: column: unsupported Arrow type, expecte"):
         pd.Series([1]).fnabi.decode()
-    with pytest.raises(CallError, match=r"^pandas.decode: column: no Arrow type has these objects"):
-        pd.Series([{1}, "a"]).fnabi.decode()
+    for bad in ([{1}, "a"], [None, 2**70], ["\ud800"]):
+        with pytest.raises(CallError, match=r"^pandas.decode: column: no Arrow type has these obj"):
+            pd.Series(bad, dtype=object).fnabi.decode()
     with pytest.raises(CallError, match=r"^pandas.decode: abi: expected one of raw, .* got 'odd'"):
         pd.Series(["a"]).fnabi.decode("odd")
     with pytest.raises(CallError, match=r"^pandas.decode: texts: expected a Series of pandas, got"):

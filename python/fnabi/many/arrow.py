@@ -352,18 +352,21 @@ class _Pandas(_Frame):
         found = [(i, name) for i, name in enumerate(self.names) if name in names]
         try:
             arrays = [pyarrow.array(self._frame.iloc[:, i], from_pandas=True) for i, _ in found]
-        except (pyarrow.ArrowException, TypeError) as problem:
+        except (pyarrow.ArrowException, TypeError, ValueError, OverflowError) as problem:
             raise ArgumentTypeError(
                 f"{where}: no Arrow type has these objects: {problem}"
             ) from None
-        # a column with nothing but missing values is one of floats for pandas
-        arrays = [
-            pyarrow.nulls(len(each))
-            if pyarrow.types.is_floating(each.type) and each.null_count == len(each)
-            else each
-            for each in arrays
-        ]
-        return pyarrow.table(arrays, names=[name for _, name in found])
+        names = [name for _, name in found]
+        return pyarrow.table([self._missing(each) for each in arrays], names=names)
+
+    @staticmethod
+    def _missing(array: Any) -> Any:
+        """Return nulls for nothing but missing values, which pandas has as floats."""
+        pyarrow = sys.modules["pyarrow"]
+        type = getattr(array.type, "value_type", array.type)  # that of categories
+        if array.null_count < len(array) or not pyarrow.types.is_floating(type):
+            return array
+        return pyarrow.nulls(len(array))
 
     def put(self, columns: Batches, dropped: list[str]) -> Any:
         table = import_module("pyarrow").RecordBatchReader.from_stream(_whole(columns)).read_all()
