@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from fnabi._base.arguments import check_attribute
+from fnabi._base.arguments import argument_error
 from fnabi._base.files import Options
-from fnabi._base.secrets import HiddenOptions
 from fnabi.many import _engine as engine
 from fnabi.many.columns._part import AnyAbi
 from fnabi.vmfb._walk import Path
@@ -60,8 +59,8 @@ def decode(
         ['ok', 'raw-results']
 
     """
-    _load()
-    check_attribute("dask.decode: frame", frame, "map_partitions", "a DataFrame of Dask")
+    if not isinstance(frame, _load().DataFrame):
+        raise argument_error("dask.decode: frame", "a DataFrame of Dask", frame)
     schema = _schema(frame._meta, column)
     decode = engine.decoder("dask.decode: frame", column, abi, drop, schema, prefix, into)
     return frame.map_partitions(decode, meta=decode(frame._meta))
@@ -89,7 +88,7 @@ def scan(
         ['embed', 'project', 'rank', 'vision']
 
     """
-    hidden = HiddenOptions(storage_options or {})
+    hidden = engine.hide("dask.scan", storage_options)
     frames, scan = _load(), partial(_scan, lenient=lenient, options=hidden)
     groups = engine.group_files(paths, "dask.scan", storage_options) or [b""]
     return frames.from_map(scan, groups, meta=scan(b""))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from fnabi._base.arguments import check_attribute
 from fnabi._base.files import Options
-from fnabi._base.secrets import HiddenOptions
 from fnabi.many import _engine as engine
 from fnabi.many.columns._part import AnyAbi
 from fnabi.vmfb._walk import Path
@@ -109,7 +108,7 @@ def scan(
         import ray.data
     except ImportError:
         raise engine.missing("Ray", "ray") from None
-    hidden = HiddenOptions(storage_options or {})
+    hidden = engine.hide("ray.scan", storage_options)
     groups = engine.group_files(paths, "ray.scan", storage_options) or [b""]
     listed = ray.data.from_items([{"files": group} for group in groups])
     given = {"batch_format": "pyarrow", "batch_size": 1} | options

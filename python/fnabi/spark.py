@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from fnabi._base.arguments import check_attribute
 from fnabi._base.files import Options
-from fnabi._base.secrets import HiddenOptions
 from fnabi.errors import ArgumentValueError
 from fnabi.many import _engine as engine
 from fnabi.many.columns._part import AnyAbi
@@ -151,7 +150,7 @@ def scan(
     types = _types()
     check_attribute("spark.scan: session", session, "createDataFrame", "a SparkSession")
     schema = types.from_arrow_schema(engine.scan_group(b"").schema)
-    hidden = HiddenOptions(storage_options or {})
+    hidden = engine.hide("spark.scan", storage_options)
     groups = engine.group_files(paths, "spark.scan", storage_options)
     listed = session.createDataFrame([(group,) for group in groups], "files binary")
     spread = listed.repartition(max(1, len(groups)))

@@ -389,6 +389,9 @@ def test_dask_checks_its_arguments(frames: Any) -> None:
         fnabi.dask.decode(frame, "row")
     with pytest.raises(CallError, match=r"^dask.decode: frame: already has a column 'status'"):
         fnabi.dask.decode(frame.assign(status=1), "signature")
+    for bad in (frame["signature"], frame.index, table, frame.to_bag()):
+        with pytest.raises(CallError, match=r"^dask.decode: frame: expected a DataFrame of Dask"):
+            fnabi.dask.decode(bad, "signature")
 
 
 # --------------------------------------------------------------------------- without engines

@@ -178,7 +178,7 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
         lambda x: compat.compare_signatures(SIGNATURE, x),
     ],
     "dask.decode": [lambda x: dask.decode(x, "text")],
-    "dask.scan": [dask.scan],
+    "dask.scan": [dask.scan, lambda x: dask.scan([], storage_options=x)],
     "datafusion.register": [datafusion.register],
     "declaration.parse": [
         declaration.parse,
@@ -290,7 +290,7 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
     "raw.parse": [raw.parse],
     "raw.to_string": [raw.to_string],
     "ray.decode": [lambda x: ray.decode(x, "text")],
-    "ray.scan": [ray.scan],
+    "ray.scan": [ray.scan, lambda x: ray.scan([], storage_options=x)],
     "register_global_func": [
         fnabi.register_global_func,
         lambda x: fnabi.register_global_func("errors.name", x),

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
+from fnabi._base.arguments import argument_error
 from fnabi._base.files import Options
+from fnabi._base.secrets import HiddenOptions
 from fnabi.errors import ArgumentTypeError, CallError, MissingPackageError, NotFoundError, type_name
 from fnabi.many import arrow
 from fnabi.many.columns._part import Abi, AnyAbi, check_abi
@@ -166,6 +168,13 @@ def group_files(paths: Path | Iterable[Path], function: str, options: Options) -
     groups = iter(lambda: [*islice(found, FILES)], [])
     # compressed: engines quote arguments in their logs, and a URL may have secrets
     return [zlib.compress(pickle.dumps(group)) for group in groups]
+
+
+def hide(function: str, options: Options) -> HiddenOptions:
+    """Return the storage options of a scan, without their values in the logs of an engine."""
+    if not isinstance(options, (Mapping, type(None))):
+        raise argument_error(f"{function}: storage_options", "a mapping or None", options)
+    return HiddenOptions(options or {})
 
 
 def scan_group(group: bytes, lenient: bool = False, options: Options = None) -> pa.Table:

@@ -278,7 +278,7 @@ class Scan:
                 f" got {type(paths).__name__}"
             ) from None
         self._paths: Iterable[Path | Found] | None = paths
-        self._lenient = lenient
+        self._lenient = bool(lenient)
         self._threads = threads
         self._progress = progress
         self._options = storage_options
