@@ -9,10 +9,12 @@
 // - Nothing loops, reads outside its input or overflows on hostile input. Where the original
 //   hangs after an error or loses it, SeekTag returns false and GetError returns it. Structures
 //   nest up to FNABI_SIP_EVENT_DEPTH_MAX levels.
-// - The builders throw std::invalid_argument for a tag of the wrong kind or an unknown scalar type
-//   and std::length_error for a span of 2 GiB, where the original writes what it cannot read.
-//   Compiled with -fno-exceptions, they write the error to stderr and call std::abort instead.
-// - A mangler owns its keys, and refuses to map a leaf twice and to put children below a leaf.
+// - The builders throw std::invalid_argument for a tag of the wrong kind, an unknown scalar type or
+//   a structure that nests deeper, and std::length_error for a span of 2 GiB, where the original
+//   writes what it cannot read. Compiled with -fno-exceptions, they write the error to stderr and
+//   call std::abort instead.
+// - A mangler owns its keys, and refuses to map a leaf twice and to put children below a leaf. It
+//   can be moved, which empties it, and not copied.
 // - Visitors see "U", the type that AddUnrecognized writes, as Type::kUnrecognized. The original
 //   fails there.
 //
@@ -556,6 +558,17 @@ class SipSignatureMangler {
   struct Level {
     int index = -1;
     std::map<Key, std::unique_ptr<Level>> children;
+
+    Level() = default;
+    Level(Level&& other) noexcept : index(std::exchange(other.index, -1)) {
+      children.swap(other.children);
+    }
+    Level& operator=(Level&& other) noexcept {
+      Level taken(std::move(other));
+      std::swap(index, taken.index);
+      children.swap(taken.children);
+      return *this;
+    }
 
     /* Paths may be long, so children are freed without recursion. */
     ~Level() {

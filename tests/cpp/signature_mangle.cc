@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fnabi/signature_mangle.hpp>
 #include <iostream>
+#include <type_traits>
 
 using namespace iree;
 
@@ -201,6 +202,24 @@ static void BuildSip(const std::vector<std::string>& ops) {
       SipSignatureMangler::ToFunctionSignature(sides[0], sides[1])->encoded());
 }
 
+static SipSignatureMangler Mapped(std::string_view key) {
+  SipSignatureMangler mangler, other;
+  mangler.SetRawSignatureIndex(0, {key, key});
+  return other.ToStructureSignature()->encoded().empty() ? std::move(mangler)
+                                                         : std::move(other);
+}
+
+static void Moved() {
+  std::vector<SipSignatureMangler> manglers;
+  for (std::string key : {"a", "b"}) manglers.push_back(Mapped(key));
+  manglers.front() = std::move(manglers.back());
+  manglers.back().SetRawSignatureIndex(1, {});
+  manglers.emplace_back(std::move(manglers.back()));
+  for (const SipSignatureMangler& mangler : manglers)
+    Write(mangler.ToStructureSignature()->encoded());
+  Write(std::is_copy_constructible_v<SipSignatureMangler>);
+}
+
 // What a request cannot show: lists in braces, constants, and that keys are owned.
 static void Others() {
   RawSignatureMangler mangler;
@@ -241,6 +260,7 @@ int main() {
       if (op == "build_raw") BuildRaw(arguments);
       if (op == "build_sip") BuildSip(arguments);
       if (op == "others") Others();
+      if (op == "moved") Moved();
 #ifdef __cpp_exceptions
     } catch (const std::exception& problem) {
       Write("exception");

@@ -337,6 +337,12 @@ def test_lists_in_braces_constants_and_owned_keys(program: Path) -> None:
     ]
 
 
+def test_manglers_are_moved(program: Path) -> None:
+    ((*encoded, copied),) = ask(program, [("moved", [])])
+    assert encoded == [b"D14!K2!bD7!K2!b_0", b"", b"_1"]
+    assert copied == b"0"
+
+
 @pytest.mark.parametrize("standard", ["c99", "c11"])
 def test_a_c_program_links_with_the_static_library(
     prefix: Path, tmp_path: Path, standard: str
