@@ -451,6 +451,10 @@ def test_encode_names_the_part() -> None:
     good = Buffer(FLOAT32, (1, 2))
     with pytest.raises(CallError, match=r"^raw\.encode: results\[2\]\.shape\[3\]: "):
         raw.encode(Signature((good,), (good, good, Buffer(FLOAT32, (1, 2, 3, -5)))))
+    for side in ("inputs", "results"):
+        bad: Any = {"inputs": (), "results": (), side: None}
+        with pytest.raises(CallError, match=rf"^raw\.encode: {side}: not a value of the type mod"):
+            raw.encode(Signature(**bad))
 
 
 @pytest.mark.parametrize("dim", [INT32_MAX + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64, -(2**70)])

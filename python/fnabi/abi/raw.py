@@ -7,7 +7,7 @@ accept whatever the C++ classes of the same names accept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from typing import Any
 
@@ -118,7 +118,8 @@ def _named(signature: object) -> Iterator[str]:
     """Yield the places of the types with names."""
     if isinstance(signature, Signature):
         for side in ("inputs", "results"):
-            for index, type in enumerate(getattr(signature, side)):
+            types = getattr(signature, side)
+            for index, type in enumerate(types if isinstance(types, Collection) else ()):
                 if isinstance(type, Named):
                     yield f"{side}[{index}]"
 
