@@ -171,7 +171,8 @@ def test_lanes():
     assert DType("signed", 4, lanes=2).itemsize == 1
     assert DType("bool", 1, lanes=8).itemsize == 8
     assert str(DType("float", 4, "e2m1fn", 2)) == "float4_e2m1fnx2"
-    for bad in (DType("signed", 4, lanes=2), DType("float", 32, lanes=0)):
+    many = (DType("float", 32, lanes=lanes) for lanes in (0, -1, 2**29, 2**31, 2**70))
+    for bad in (DType("signed", 4, lanes=2), *many):
         with pytest.raises(CallError, match=r"^DType\.to_numpy: NumPy has no "):
             bad.to_numpy()
 

@@ -204,10 +204,13 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         dtype: np.dtype[Any] = numpy.dtype(scalar)
         if self.lanes == 1:
             return dtype
-        if self.lanes < 1 or self.itemsize != dtype.itemsize * self.lanes:
-            raise ArgumentValueError(f"DType.to_numpy: NumPy has no {self}")
-        vector: np.dtype[Any] = numpy.dtype((dtype, (self.lanes,)))
-        return vector
+        try:
+            if self.lanes > 0 and self.itemsize == dtype.itemsize * self.lanes:
+                vector: np.dtype[Any] = numpy.dtype((dtype, (self.lanes,)))
+                return vector
+        except ValueError:  # more than 2 GiB, or a size that is no number of bytes
+            pass
+        raise ArgumentValueError(f"DType.to_numpy: NumPy has no {self}")
 
     def _ml_dtypes_scalar(self, name: str) -> Any:
         try:
