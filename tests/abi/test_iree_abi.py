@@ -236,6 +236,21 @@ def test_signatures_behave_as_values(signature: iree_abi.Signature) -> None:
     assert len({signature, again}) == 1
 
 
+def test_signatures_of_a_class_of_the_user() -> None:
+    class Own(types.Signature, frozen=True):
+        pass
+
+    class OwnWithKeys(iree_abi.Signature, frozen=True):
+        pass
+
+    plain, other = types.Signature((), ()), iree_abi.Signature((), ())
+    for own, same in (Own((), ()), False), (OwnWithKeys((), ()), True):
+        for each in (plain, other):
+            assert (own == each, each == own) == (same, same)
+            assert (own != each, each != own) == (not same, not same)
+            assert len({own, each}) == 2 - same
+
+
 def test_other_keys_are_kept() -> None:
     text = '{"v":1,"a":[],"":{"a":[1e5,-0.50E+3,true,false,"\\n"]},"r":[],"v": [ ] }'
     signature = iree_abi.parse(text)

@@ -61,7 +61,7 @@ class Signature(types.Signature, frozen=True):
     extra: tuple[tuple[str, str], ...] = ()
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, types.Signature):
+        if not isinstance(other, Signature) and other.__class__ is not types.Signature:
             return NotImplemented
         return (
             self.inputs == other.inputs
