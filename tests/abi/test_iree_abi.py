@@ -840,6 +840,9 @@ def test_arrays_of_references() -> None:
     assert flat('["ndarray","unknown",2,null,null]', []) == [[], [0, 0]]
     assert flat('["ndarray","unknown",2,2,0]', [[], []]) == [[], [2, 0]]
     assert result('["ndarray","unknown",2,2,0]', [[], [2, 0]]) == [[], []]
+    empty = np.empty((0, 10**15), dtype=object)
+    assert flat('["ndarray","unknown",2,null,null]', empty) == [[], [0, 10**15]]
+    assert result('["ndarray","unknown",2,null,null]', [[], [0, 10**30]]) == []
     assert flat('["ndarray","unknown",null]', array)[1] == [2, 3]
     assert result('["ndarray","unknown",null]', [[X, Y], [1, 2]]) == [[X, Y]]
     strings = '["ndarray",["py_homogeneous_list","i8"],1,null]'
@@ -886,6 +889,7 @@ def test_wrong_arrays(record: str, value: Any, message: str) -> None:
         ([[X], [2]], "1 values do not fill the shape [2]"),
         ([[X], [-1]], "dim 0: expected an int of 0 or more, got -1"),
         ([[X], ["1"]], "dim 0: expected an int of 0 or more, got '1'"),
+        ([[X], [np.zeros(2)]], "dim 0: expected an int of 0 or more, got array([0., 0.])"),
         ([[X], [1, 1]], "expected the shape ?, got [1, 1]"),
     ],
 )

@@ -445,6 +445,8 @@ def _unflatten_array(type: RefArray, value: Any) -> Any:
 def _array_elements(
     convert: _Converter, type: RefArray, dims: list[int], values: Sequence[Any]
 ) -> list[Any]:
+    if not values:  # beside a dim of 0 may be one that is very large
+        return []
     try:
         return _each(convert, product(*map(range, dims)), repeat(type.element), values)
     except Mismatch as problem:
@@ -455,9 +457,13 @@ def _array_elements(
 def _dims(values: Iterable[Any]) -> list[int]:
     dims = []
     for place, value in enumerate(values):
-        if not hasattr(value, "__index__") or index(value) < 0:
+        try:
+            dim = index(value)
+        except TypeError:  # an array has __index__ as well
+            dim = -1
+        if dim < 0:
             raise Mismatch(f"dim {place}: expected an int of 0 or more, got {value!r}")
-        dims.append(index(value))
+        dims.append(dim)
     return dims
 
 
