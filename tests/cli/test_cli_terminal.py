@@ -198,6 +198,19 @@ def test_a_line_as_wide_as_the_screen_is_not_folded(
     assert len(capsys.readouterr().out.splitlines()) == lines
 
 
+@pytest.mark.parametrize("name", ["", " ", "    ", " " * 50, "a" * 50])
+def test_names_before_a_signature(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    for width in (1, 10, 20, 40, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        parts = "  ", (name, "name"), "  ", signature("(f32[?x6]) -> (i64[])"), "  [cconv]"
+        Screen().write(*parts, hang=6)
+        shown = capsys.readouterr().out
+        assert shown.split() == [*name.split(), "(f32[?x6])", "->", "(i64[])", "[cconv]"]
+
+
 def test_deep_texts_fold_in_time() -> None:
     for text in ("(" * 900 + "a, b" + ")" * 900, "(a, " * 900 + ")" * 900, "(" + "a, " * 50_000):
         check_fold(text.strip(), 80, 0)

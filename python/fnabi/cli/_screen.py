@@ -170,11 +170,12 @@ def _around(text: str, start: int, end: int, width: int, hang: int) -> list[Line
         lines = wrap(lead.rstrip(), width, hang)
         column = hang
         cut = fold(folded, width, hang)
-        last = lines[-1]
-        whole = Line(last.indent, last.start, start + len(folded.rstrip()))
-        if len(lines) > 1 and whole.indent + columns(text[whole.start : whole.end]) <= width:
-            lines[-1] = whole  # after words that are folded themselves
-            cut = []
+        if len(lines) > 1:
+            last = lines[-1]
+            whole = Line(last.indent, last.start, start + len(folded.rstrip()))
+            if whole.indent + columns(text[whole.start : whole.end]) <= width:
+                lines[-1] = whole  # after words that are folded themselves
+                cut = []
     else:
         first, *cut = cut
         lines = [Line(0, 0, start + first.end)]
