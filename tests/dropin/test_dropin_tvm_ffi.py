@@ -33,6 +33,7 @@ for _part in ("cpp", "testing"):
 VALUES = [
     "t.Array([1, 'a', b'b', 2.5, None, True, [1], {'a': 1}])",
     "t.Array([t.device('cuda:1'), t.dtype('float32')])",
+    "[type(f(t.Array(['a', 1]))) for f in (repr, str)]",
     "t.Array([1, 2, 3])[0:2]",
     "t.Array([1, 2, 3])[-1]",
     "t.Array([1]) + [2]",

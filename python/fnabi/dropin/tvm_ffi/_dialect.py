@@ -254,10 +254,9 @@ def object_repr(obj: Any) -> str:
     if obj._empty:
         return f"{type(obj).__name__}(chandle=None)"
     try:
-        text: str = api("ReprPrint")(obj)
+        return str.__str__(api("ReprPrint")(obj))  # no String, which serialisers refuse
     except Exception:
         return f"{type(obj).__name__}({_chandle(obj)})"
-    return text
 
 
 def c_int(value: Any, bits: int, sign: str = "") -> int:
