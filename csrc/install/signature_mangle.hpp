@@ -521,12 +521,19 @@ class SipSignatureMangler {
         (key == path.end() ||
          key->index_mode() != level->children.begin()->first.index_mode()))
       return false;
-    for (; key != path.end(); ++key) {
-      auto& child = level->children[*key];
-      child = std::make_unique<Level>();
-      level = child.get();
+    if (key == path.end()) {
+      level->index = raw_signature_index;
+      return true;
     }
-    level->index = raw_signature_index;
+    // From the inside out, so that nothing has changed where there is no memory.
+    auto made = std::make_unique<Level>();
+    made->index = raw_signature_index;
+    for (const Key* last = path.end() - 1; last != key; --last) {
+      auto outer = std::make_unique<Level>();
+      outer->children.emplace(*last, std::move(made));
+      made = std::move(outer);
+    }
+    level->children.emplace(*key, std::move(made));
     return true;
   }
 
@@ -558,6 +565,7 @@ class SipSignatureMangler {
   struct Level {
     int index = -1;
     std::map<Key, std::unique_ptr<Level>> children;
+    std::unique_ptr<Level> next;  // while it is freed
 
     Level() = default;
     Level(Level&& other) noexcept : index(std::exchange(other.index, -1)) {
@@ -570,18 +578,20 @@ class SipSignatureMangler {
       return *this;
     }
 
-    /* Paths may be long, so children are freed without recursion. */
+    /* Paths may be long, so children are freed without recursion, and without memory. */
     ~Level() {
-      std::vector<std::unique_ptr<Level>> rest;
+      std::unique_ptr<Level> rest;
       auto take = [&rest](Level* level) {
-        for (auto& child : level->children)
-          rest.push_back(std::move(child.second));
+        for (auto& child : level->children) {
+          child.second->next = std::move(rest);
+          rest = std::move(child.second);
+        }
         level->children.clear();
       };
       take(this);
-      while (!rest.empty()) {
-        std::unique_ptr<Level> last = std::move(rest.back());
-        rest.pop_back();
+      while (rest != nullptr) {
+        std::unique_ptr<Level> last = std::move(rest);
+        rest = std::move(last->next);
         take(last.get());
       }
     }

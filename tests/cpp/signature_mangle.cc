@@ -5,9 +5,26 @@
 #include <cstdlib>
 #include <fnabi/signature_mangle.hpp>
 #include <iostream>
+#include <new>
 #include <type_traits>
 
 using namespace iree;
+
+static long left = -1;  // allocations until all others fail; -1: none does
+
+#ifdef __cpp_exceptions
+#define APART __attribute__((noinline))  // or GCC takes them for a mistake
+APART void* operator new(std::size_t size) {
+  void* memory = left == 0 ? nullptr : std::malloc(size);
+  left -= left > 0;
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+APART void operator delete(void* memory) noexcept { std::free(memory); }
+APART void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+#endif
 
 static bool Read(std::string* text) {
   std::size_t size;
@@ -220,6 +237,36 @@ static void Moved() {
   Write(std::is_copy_constructible_v<SipSignatureMangler>);
 }
 
+// Maps a value where memory ends at each allocation. Writes what the mangler has with the value, and
+// how often it had changed without it.
+static void Memory() {
+  std::string key(100, 'k');
+  long long changed = 0;
+  for (long fails = 0;; fails++) {
+    SipSignatureMangler mangler;
+    mangler.SetRawSignatureIndex(0, {"a"});
+    std::vector<SipSignatureMangler::Key> path(3, key);
+    bool done = false;
+    left = fails;
+#ifdef __cpp_exceptions
+    try {
+#endif
+      done = mangler.SetRawSignatureIndex(1, path);
+#ifdef __cpp_exceptions
+    } catch (const std::bad_alloc&) {
+    }
+#endif
+    left = -1;
+    if (!done) {
+      changed += mangler.ToStructureSignature()->encoded() != "D7!K2!a_0";
+      continue;
+    }
+    Write(mangler.ToStructureSignature()->encoded());
+    Write(changed);
+    return;
+  }
+}
+
 // What a request cannot show: lists in braces, constants, and that keys are owned.
 static void Others() {
   RawSignatureMangler mangler;
@@ -261,6 +308,7 @@ int main() {
       if (op == "build_sip") BuildSip(arguments);
       if (op == "others") Others();
       if (op == "moved") Moved();
+      if (op == "memory") Memory();
 #ifdef __cpp_exceptions
     } catch (const std::exception& problem) {
       Write("exception");

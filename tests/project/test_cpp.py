@@ -343,6 +343,16 @@ def test_manglers_are_moved(program: Path) -> None:
     assert copied == b"0"
 
 
+def test_a_mangler_without_memory_stays_as_it_is(program: Path) -> None:
+    ((encoded, changed),) = ask(program, [("memory", [])])
+    key = b"k" * 100
+    mapped = b"K101!%s_1" % key
+    for _ in range(2):
+        mapped = b"K101!%sD%d!%s" % (key, len(mapped) + 1, mapped)
+    assert encoded == b"D%d!K2!a_0%s" % (len(mapped) + 7, mapped)
+    assert changed == b"0"
+
+
 @pytest.mark.parametrize("standard", ["c99", "c11"])
 def test_a_c_program_links_with_the_static_library(
     prefix: Path, tmp_path: Path, standard: str
