@@ -1187,8 +1187,9 @@ FNABI_API void fnabi_arrow_plain_schema(struct ArrowSchema* schema);
  * is NULL, the first such row fails, and `offset` is that row, counted from
  * `first`. Fails with FNABI_MESSAGE for columns that make no value, otherwise as
  * the encoder of the ABI; with FNABI_UNSUPPORTED, for all rows, for
- * declarations and for a table without these columns. The structure of the Arrow
- * data is trusted, its values are not. Allocates the size of the largest row. */
+ * declarations, for a table without these columns and, at the path "status", for
+ * one whose status has another type than text. The structure of the Arrow data
+ * is trusted, its values are not. Allocates the size of the largest row. */
 FNABI_API int64_t fnabi_columns_encode_arrow(
     int32_t abi, const struct ArrowSchema* schema,
     const struct ArrowArray* array, size_t first, size_t count, int64_t* ends,

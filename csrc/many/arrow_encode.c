@@ -63,16 +63,31 @@ static bool open_side(table* t, const fnabi_arrow_values* rows, int which) {
          (t->abi == FNABI_ABI_RAW || s->fields[DEPTH] != NULL);
 }
 
+/* Whether there is no status, or one that is text. */
+static bool open_status(table* t, const fnabi_arrow_values* rows) {
+  t->status = fnabi_arrow_open_field(&t->pool, rows, "status");
+  if (t->status == NULL)
+    return fnabi_arrow_column(rows->schema, "status") == FNABI_ARROW_NO_COLUMN;
+  fnabi_arrow_layout layout = fnabi_arrow_plain_values(t->status)->layout;
+  return layout == FNABI_ARROW_NULL ||
+         (layout >= FNABI_ARROW_TEXT && layout <= FNABI_ARROW_FIXED_TEXT);
+}
+
 static bool open_table(table* t, int32_t abi, const struct ArrowSchema* schema,
-                       const struct ArrowArray* array) {
+                       const struct ArrowArray* array, fnabi_error* error) {
+  fnabi_fail(error, FNABI_UNSUPPORTED, 0,
+             "a table with the columns inputs and results");
   memset(t->sides, 0, sizeof t->sides);
   t->pool.used = 0;
   t->abi = abi;
   fnabi_arrow_values* rows = fnabi_arrow_open_values(&t->pool, schema, array);
   if (rows == NULL || rows->layout != FNABI_ARROW_STRUCT) return false;
   t->rows = rows;
-  t->status = fnabi_arrow_open_field(&t->pool, rows, "status");
-  return open_side(t, rows, 0) && open_side(t, rows, 1);
+  if (!open_side(t, rows, 0) || !open_side(t, rows, 1)) return false;
+  if (open_status(t, rows)) return true;
+  fnabi_fail(error, FNABI_UNSUPPORTED, 0, "strings");
+  fnabi_path_field(error, "status");
+  return false;
 }
 
 static bool get_text(const side* s, node_field field, size_t i,
@@ -441,9 +456,7 @@ int64_t fnabi_columns_encode_arrow(int32_t abi,
   t.encode = encoder_of(abi);
   if (t.encode == NULL)
     return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "an ABI with an encoder");
-  if (!open_table(&t, abi, schema, array))
-    return fnabi_fail(error, FNABI_UNSUPPORTED, 0,
-                      "a table with the columns inputs and results");
+  if (!open_table(&t, abi, schema, array, error)) return -1;
   for (size_t i = 0; i < count && good; i++) {
     bool empty = false;
     size_t left = used < capacity ? capacity - used : 0;

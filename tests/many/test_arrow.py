@@ -461,6 +461,25 @@ def test_columns_of_another_abi(of: Any, plain: bool) -> None:
         fnabi.encode_columns(table, abi=of)
 
 
+@pytest.mark.parametrize("encode", [lambda t: arrow.encode(t, "text"), fnabi.encode_columns])
+def test_a_status_of_someone_else(encode: Any) -> None:
+    """Rows that are malformed have empty sides, which only the status tells apart."""
+    pa = pytest.importorskip("pyarrow")
+    table = arrow.decode(pa.table({"s": ["I1!R1!", "x"]}), "s")
+    text = r": status: not a column of strings$"
+    for other in ([1, 2], [True, False], [1.5, 2.5], [["ok"], []], [{"ok": 1}, None]):
+        with pytest.raises(fnabi.ArgumentTypeError, match=text):
+            encode(table.set_column(1, "status", pa.array(other)))
+    with pytest.raises(fnabi.ArgumentTypeError, match=text):
+        encode(table.set_column(1, "status", pa.array([1, 2], pa.duration("s"))))
+    for kind in (pa.null(), pa.dictionary(pa.int8(), pa.string()), pa.binary(), pa.string_view()):
+        encode(table.set_column(1, "status", pa.nulls(2, kind)))
+    for name in ("inputs", "results", "status"):
+        text = rf": several columns have the name '{name}', expected one$"
+        with pytest.raises(fnabi.ArgumentValueError, match=text):
+            encode(table.append_column(name, table[name]))
+
+
 # ------------------------------------------------------------------------ tables in, tables out
 
 

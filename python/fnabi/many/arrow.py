@@ -37,7 +37,7 @@ from fnabi._base.capsule import (
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, NotFoundError, type_name
 from fnabi.many.columns import Columns
-from fnabi.many.columns._encode import encode_array
+from fnabi.many.columns._encode import check_names, encode_array
 from fnabi.many.columns._part import ABIS, Abi, AnyAbi, check_abi
 from fnabi.many.columns._split import collect, refuse_objects, split_arrays
 
@@ -202,6 +202,7 @@ def encode(
         else _table(batch, "arrow.encode")
     )
     schema, arrays = open_arrays(source, where)
+    check_names(schema, where)
     other = "column= and error= give what is added other names"
     _refuse_columns(frame or schema, (column, error), None, where, other)
     more = new_struct("arrow_schema")

@@ -11,7 +11,7 @@ from typing import Any
 from fnabi._base import core
 from fnabi._base.capsule import check_memory
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import ArgumentValueError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from fnabi.many.columns._part import ABIS, Abi, Part
 
 _ROWS = 1 << 14
@@ -37,6 +37,7 @@ def encode_arrays(
     schema: Any, arrays: Sequence[Any], abi: Abi, threads: int
 ) -> tuple[bytes, memoryview]:
     """Return the same of Arrow data that has the columns of signatures."""
+    check_names(schema, "encode_columns: columns")
 
     def encode(index: int, first: int, count: int, row: int, offsets: Any) -> Any:
         ends = offsets + row + 1
@@ -116,7 +117,10 @@ def encode_array(
         )
         if size < 0:
             check_memory(error.code == lib.FNABI_MEMORY)
-            if error.code == lib.FNABI_UNSUPPORTED and not ffi.string(error.path):
+            path = ffi.string(error.path)
+            if error.code == lib.FNABI_UNSUPPORTED and path in (b"", b"status"):
+                if path:
+                    raise ArgumentTypeError(f"{where}: status: not a column of strings")
                 if abi != "declaration" and _has_sides(schema):
                     other = "but of another ABI or of other types"
                     text = f"inputs and results are not columns of {abi}, {other}"
@@ -127,6 +131,14 @@ def encode_array(
         if size <= capacity:
             return ffi.buffer(out, size)
         capacity = size
+
+
+def check_names(schema: Any, where: str) -> None:
+    """Refuse a table that has several of a column that is read."""
+    for name in ("inputs", "results", "status"):
+        if lib.fnabi_arrow_column(schema, name.encode()) == lib.FNABI_ARROW_SEVERAL:
+            text = f"{where}: several columns have the name {name!r}, expected one"
+            raise ArgumentValueError(text)
 
 
 def _has_sides(schema: Any) -> bool:
