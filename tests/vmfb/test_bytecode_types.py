@@ -9,6 +9,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy
 import pytest
 
@@ -19,7 +20,7 @@ from fnabi.types import Buffer, DType, Ref, Scalar, Type
 from fnabi.vmfb._infer import Alias, Difference, Fences, Proofs, contradictions, symbol_name
 from support import flatbuffer
 from support.bytecode_template import REF, Part, assemble, call
-from support.paths import DATA
+from support.paths import DATA, ROOT
 from support.sealed import sealed
 
 FOLDER = DATA / "bytecode_types"
@@ -110,6 +111,15 @@ def test_every_export_has_the_proofs_of_its_function(path: Path) -> None:
             assert export.signature.results == types.signature.results
             assert export.signature_text == str(types)
             assert export.differences == ()
+
+
+def test_an_export_of_no_function_has_no_proofs() -> None:
+    module = vmfb.open(ROOT / "examples" / "classifier.vmfb")
+    export = module.exports["dense"]
+    assert export.proofs is not None
+    count = len(module.functions)
+    for ordinal in (count, count + 1):
+        assert msgspec.structs.replace(export, ordinal=ordinal).proofs is None
 
 
 @each_module
