@@ -107,7 +107,14 @@ def _schema(frame: Any, column: str) -> Any:  # only one column needs its type
 
     given = frame[column] if list(frame.columns).count(column) == 1 else []
     text, null = pyarrow.array(given, from_pandas=True).type, pyarrow.null()
-    return pyarrow.schema([(str(e), text if e == column else null) for e in frame.columns])
+    # pandas has names that Arrow has not, and of which none is one that is added
+    names = [each for each in frame.columns if isinstance(each, str)]
+    return pyarrow.schema(
+        [
+            (each, text) if each == column else (each if each.isprintable() else ascii(each), null)
+            for each in names
+        ]
+    )
 
 
 def _scan(group: bytes, lenient: bool, options: Options) -> Any:

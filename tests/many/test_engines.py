@@ -375,6 +375,20 @@ def test_dask_keeps_the_other_columns(frames: Any) -> None:
     assert found.compute()["signature"].tolist() == [b"I1!R1!", b"\xff"]
 
 
+def test_names_that_arrow_has_not(frames: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+
+    class Status:
+        def __str__(self) -> str:
+            return "status"
+
+    names = pandas.Index(["1", 1, Status(), "\ud800", "status\0", None], dtype=object)
+    table = pandas.DataFrame([["I1!R1!", 2, 3, 4, 5, 6]], columns=names)
+    found = fnabi.dask.decode(frames.from_pandas(table, npartitions=1), "1").compute()
+    assert [*map(repr, found.columns)][:6] == [*map(repr, names)]
+    assert found["status"].tolist() == ["ok"]
+
+
 def test_dask_checks_its_arguments(frames: Any) -> None:
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"row": [1], "signature": ["I1!R1!"]})
