@@ -179,6 +179,18 @@ def test_what_is_no_type() -> None:
         schema.from_json_obj([])
     with pytest.raises(ValueError, match="no type has the index"):
         schema.from_type_index(1 << 20)
+    for arguments in (
+        ("Array", (1,)),
+        ("Union", ("int", None)),
+        ("Callable", None, None, None, {"return": (1,)}),
+        ("Callable", None, None, None, 3),
+        (3,),
+        ("",),
+    ):
+        with pytest.raises((TypeError, ValueError)) as expected:
+            theirs.core.TypeSchema(*arguments)
+        with pytest.raises(expected.type, match=r"^(origin|(named_)?args): expected "):
+            schema(*arguments)
 
 
 @pytest.mark.parametrize(

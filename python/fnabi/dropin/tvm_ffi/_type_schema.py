@@ -6,7 +6,8 @@ import collections.abc
 import json
 import types
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any, ClassVar
 
 from fnabi._base import lane
@@ -127,8 +128,15 @@ class TypeSchema:
         named_args: dict[str, tuple[TypeSchema, ...]] | None = None,
         type_key: str | None = None,
     ) -> None:
+        if not isinstance(origin, str) or not origin:
+            raise ValueError(f"origin: expected the name of a type, got {origin!r}")
         self._any_length = origin == "tuple" and args is None
         args = tuple(args or ())
+        if not isinstance(named_args, (Mapping, type(None))):
+            raise TypeError(f"named_args: expected a mapping, got {type(named_args).__name__}")
+        for each in chain(args, *(named_args or {}).values()):
+            if not isinstance(each, TypeSchema):
+                raise TypeError(f"args: expected TypeSchema, got {type(each).__name__}")
         _check_args(origin, len(args))
         if not args and origin in _LENGTHS:
             args = (TypeSchema("Any"),) * _LENGTHS[origin]
