@@ -409,3 +409,19 @@ def test_an_interrupt_while_rows_are_shown(threads: str) -> None:
     _, told = process.communicate(timeout=10)
     assert process.returncode == 130
     assert told == b""
+
+
+def test_a_path_that_leads_nowhere_is_told_by_its_cause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loop, below = tmp_path / "loop", tmp_path / "file" / "x"
+    loop.symlink_to(loop)
+    below.parent.write_bytes(b"")
+    for path, text in (
+        (loop, "Too many levels of symbolic links"),
+        (below, "Not a directory"),
+        (tmp_path / "none", "No such file or directory"),
+    ):
+        for words in (["scan", str(path)], ["verify", str(path)], ["find", str(path), "* -> *"]):
+            assert main(words) in (1, 3)
+            assert capsys.readouterr().err == f"fnabi: {path}: {text}\n"

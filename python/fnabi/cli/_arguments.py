@@ -15,7 +15,7 @@ from fnabi._base.text import known_names
 from fnabi._base.url import is_remote
 from fnabi.cli._problems import tell
 from fnabi.cli._screen import complain, one_line, where
-from fnabi.errors import FormatError, MissingFileError
+from fnabi.errors import FormatError
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:
@@ -136,11 +136,21 @@ def start_of(file: str) -> bytes:
 
 
 def missing_of(paths: Iterable[str]) -> list[str]:
-    """Return those of the named paths that do not exist, after an error about each."""
-    missing = [each for each in paths if not is_remote(each) and not os.path.exists(each)]
-    for path in missing:
-        tell(MissingFileError(path))
+    """Return those of the named paths that lead nowhere, after an error about each."""
+    missing = []
+    for path in paths:
+        try:
+            check_exists(path)
+        except OSError as problem:
+            tell(problem)
+            missing.append(path)
     return missing
+
+
+def check_exists(path: str) -> None:
+    """Raise an OSError for a path that leads nowhere; of a URL only its store knows."""
+    if not is_remote(path):
+        os.stat(path)
 
 
 def tell_empty(folders: list[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from fnabi._base.files import check_regular, is_duckdb
 from fnabi._base.text import did_you_mean, known_names
-from fnabi._base.url import is_remote
-from fnabi.cli._arguments import is_module
+from fnabi.cli._arguments import check_exists, is_module
 from fnabi.cli._screen import complain, counted, one_line, where
 
 if TYPE_CHECKING:
@@ -29,12 +27,6 @@ def open_catalog(path: str, lenient: bool = False) -> Catalog:
     catalog = Catalog(None)
     catalog.update([path], threads=min(4, os.cpu_count() or 1), lenient=lenient)
     return catalog
-
-
-def check_exists(path: str) -> None:
-    """Raise FileNotFoundError for a path that does not exist; of a URL only its store knows."""
-    if not os.path.exists(path) and not is_remote(path):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def open_past(arguments: argparse.Namespace, path: str, option: str) -> Catalog:

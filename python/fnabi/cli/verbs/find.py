@@ -12,9 +12,8 @@ from typing import Any
 
 from fnabi._base.files import Found
 from fnabi._base.url import is_remote, public
-from fnabi.cli._arguments import add_lenient, add_moment, refuse_swapped, whole
+from fnabi.cli._arguments import add_lenient, add_moment, check_exists, refuse_swapped, whole
 from fnabi.cli._catalogs import (
-    check_exists,
     has_modules,
     is_catalog,
     lenient_helps,
