@@ -260,6 +260,10 @@ def test_lists_with_a_type_of_ml_dtypes() -> None:
         ("u8=[1]", ": unknown type u8; did you mean uint8?"),
         ("u8[2]=0", ": unknown type u8[2]; did you mean uint8?"),
         ("f33=[1]", ": unknown type f33; did you mean f16, f32 or f64?"),
+        ("f32[2x-1]=0", ": [2x-1] is no shape, expected one such as [2x3]"),
+        (f"f32[{2**63}]=0", f": [{2**63}] is no shape, expected one such as [2x3]"),
+        ("f32=[1, 1e400]", ": 1e400 does not fit in float64"),
+        ('{"k": -1e999}', ": -1e999 does not fit in float64"),
         (
             "f32[99999999999999]=0",
             " (f32[99999999999999]): 99,999,999,999,999 elements are too many for memory",
@@ -386,7 +390,9 @@ def test_numbers_that_json_lacks(tmp_path: Path) -> None:
         result = json.loads(done.out, parse_constant=lambda _: pytest.fail("not JSON"))["result"]
         tensor = {"dtype": dtype, "shape": [*array.shape], "data": data}
         assert result == {"tensor": tensor}
-    assert json.loads(call("same", "1e999", options=("--json",)).out)["result"] == {"float": "inf"}
+    assert json.loads(call("same", "Infinity", options=("--json",)).out)["result"] == {
+        "float": "inf"
+    }
 
 
 # -------------------------------------------------------------------------- hostile libraries

@@ -44,6 +44,8 @@ def parse_argument(index: int, text: str) -> Any:
         return _array(what, value, type)
     name, shape = (typed[1].partition("[")[::2]) if typed else ("", "")
     meant = meant_dtype(name) if typed and (shape or typed[2][:1] == "[") else None
+    if typed and meant and shape and _buffer(index, name):
+        raise ArgumentError(f"argument {index}: [{shape} is no shape, expected one such as [2x3]")
     if typed and meant:
         raise ArgumentError(f"argument {index}: unknown type {typed[1]}; did you mean {meant}?")
     return _parse_json(index, text)
@@ -152,13 +154,21 @@ def _shaped(what: str, made: Any, dims: tuple[Dim, ...]) -> Any:
 
 def _parse_json(index: int, text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=_float)
     except json.JSONDecodeError:
         return text
     except RecursionError:
         raise ArgumentError(f"argument {index}: the JSON is nested too deeply") from None
-    except ValueError as problem:  # an int of thousands of digits
+    except ValueError as problem:  # an int of thousands of digits, or a float that is too large
         raise ArgumentError(f"argument {index}: {problem}") from None
+
+
+def _float(text: str) -> float:
+    """Return a number of JSON, which is not infinite: that is spelled ``Infinity``."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text} does not fit in float64")
+    return number
 
 
 def load_array(path: str, function: str) -> Any:
