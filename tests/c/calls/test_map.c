@@ -73,6 +73,38 @@ static void test_new(void) {
   CHECK(fnabi_map_new(NULL, SIZE_MAX, FNABI_INDEX_MAP) == NULL);
 }
 
+/* A key is removed and another one added after `seen` pairs were returned. */
+static void test_changes_at_equal_size(void) {
+  for (int64_t size = 1; size < 12; size++)
+    for (int64_t seen = 0; seen <= size; seen++)
+      for (int64_t gone = 0; gone < size; gone++) {
+        fnabi_map_object* map = dict_new();
+        for (int64_t i = 0; i < size; i++) put(map, int_value(i), i);
+        uint64_t cursor = FNABI_MAP_BEGIN, slots = map->slots;
+        const fnabi_any *key = NULL, *value;
+        CHECK(!fnabi_map_at_end(map, cursor));
+        for (int64_t i = 0; i < seen; i++)
+          CHECK(fnabi_map_next(map, &cursor, &key, &value));
+        CHECK(fnabi_map_at_end(map, cursor) == (seen == size));
+        fnabi_any last = seen > 0 ? *key : int_value(-1);
+        CHECK(seen == 0 || fnabi_map_holds(map, cursor, &last));
+        fnabi_any out = int_value(gone);
+        CHECK(fnabi_map_erase(map, &out));
+        put(map, int_value(size), size);
+        bool holds = seen == 0 || fnabi_map_holds(map, cursor, &last);
+        CHECK(holds == (is_dense(map) || gone >= seen));
+        while (fnabi_map_next(map, &cursor, &key, &value)) continue;
+        bool whole = fnabi_map_at_end(map, cursor) && map->slots == slots;
+        CHECK(!holds || !whole || gone >= seen || seen == size);
+        fnabi_object_release(map);
+      }
+  fnabi_map_object* none = dict_new();
+  CHECK(fnabi_map_at_end(none, FNABI_MAP_BEGIN));
+  fnabi_any zero = int_value(0);
+  CHECK(!fnabi_map_holds(none, 0, &zero) && !fnabi_map_holds(none, 1, &zero));
+  fnabi_object_release(none);
+}
+
 /* If keys are equal, the first key and the last value are kept. */
 static void check_duplicates(int64_t count, int64_t different) {
   int logs[100] = {0};
@@ -630,6 +662,7 @@ static void test_problems(void) {
 
 int main(void) {
   test_new();
+  test_changes_at_equal_size();
   test_problems();
   test_duplicates();
   test_counts();
