@@ -414,7 +414,9 @@ def test_an_interrupt_while_rows_are_shown(threads: str) -> None:
 def test_a_path_that_leads_nowhere_is_told_by_its_cause(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("duckdb")
     loop, below = tmp_path / "loop", tmp_path / "file" / "x"
+    update = ["catalog", "update", str(tmp_path / "c.duckdb")]
     loop.symlink_to(loop)
     below.parent.write_bytes(b"")
     for path, text in (
@@ -422,6 +424,7 @@ def test_a_path_that_leads_nowhere_is_told_by_its_cause(
         (below, "Not a directory"),
         (tmp_path / "none", "No such file or directory"),
     ):
-        for words in (["scan", str(path)], ["verify", str(path)], ["find", str(path), "* -> *"]):
+        file = str(path)
+        for words in (["scan", file], ["verify", file], ["find", file, "* -> *"], [*update, file]):
             assert main(words) in (1, 3)
             assert capsys.readouterr().err == f"fnabi: {path}: {text}\n"

@@ -208,6 +208,7 @@ class Update:
         FormatError: when the file is not a catalog.
         CallError: when no path was ever given.
         MissingFileError: when a path does not exist, and the catalog has nothing of it.
+        OSError: when such a path leads nowhere for another reason.
 
     """
 
@@ -379,11 +380,18 @@ class Update:
 
 
 def _check_exist(given: Mapping[str, str], roots: Iterable[str]) -> None:
-    """Raise MissingFileError for a path that does not exist and is not below those of before."""
+    """Raise an OSError for a path that leads nowhere and is not below those of before."""
     is_known = below(roots)
     for name, path in given.items():
-        if not is_remote(name) and not os.path.exists(name) and not is_known(shown_text(name)):
-            raise MissingFileError(path)
+        if is_remote(name) or is_known(shown_text(name)):
+            continue
+        try:
+            os.stat(name)
+        except FileNotFoundError:
+            raise MissingFileError(path) from None
+        except OSError as problem:
+            problem.filename = path
+            raise
 
 
 def _answer(connection: DuckDBPyConnection) -> None:
