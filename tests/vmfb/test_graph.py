@@ -134,6 +134,18 @@ def test_parts_of_a_buffer_that_do_not_overlap_connect_nothing() -> None:
     assert pairs == [(0, 2), (1, 3), (2, 3)]
 
 
+def test_buffers_that_are_not_known_connect_nothing() -> None:
+    part = program.BufferRange(None)
+    steps = (
+        Dispatch(0, "f", None, (), 0, (part,)),
+        Barrier(1),
+        Dispatch(2, "f", None, (), 0, (part,)),
+    )
+    (found,) = read_graphs([Program(0, "f", (Block(0, False, steps, (), "return"),), ())])
+    assert found is not None
+    assert {each.buffers for each in found.edges} == {()}
+
+
 @pytest.mark.parametrize("buffer", ["input0", "t0"])
 def test_edges_of_many_commands_are_not_many_more(buffer: str) -> None:
     part = program.BufferRange(buffer)
