@@ -25,7 +25,7 @@ import fnabi
 from fnabi.cli import main
 from fnabi.many._table._csv import CsvLines
 from fnabi.many._table._read import Source, open_table, unpacked
-from support.paths import DATA
+from support.paths import DATA, ROOT
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -959,3 +959,9 @@ def test_without_pyarrow(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert decode(tmp_path / "in", "-o", tmp_path / "o.jsonl") == 1
     assert capsys.readouterr().err == ("fnabi: pyarrow is not installed (pip install pyarrow)\n")
+    for name, missing in (("o.jsonl", ""), ("o.jsonl.gz", ""), ("o.jsonl.zst", ".jsonl.zst")):
+        argv = ["scan", str(ROOT / "examples" / "releases"), "-o", str(tmp_path / name)]
+        assert main(argv) == bool(missing)
+        needs = "needs pyarrow, which is not installed (pip install pyarrow)"
+        assert capsys.readouterr().err == (f"fnabi: {missing} {needs}\n" if missing else "")
+        assert (tmp_path / name).exists() is not bool(missing)
