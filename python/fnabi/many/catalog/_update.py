@@ -387,7 +387,7 @@ def _check_exist(given: Mapping[str, str], roots: Iterable[str]) -> None:
             continue
         try:
             os.stat(name)
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError):  # or one with a null byte
             raise MissingFileError(path) from None
         except OSError as problem:
             problem.filename = path
