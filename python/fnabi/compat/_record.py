@@ -19,6 +19,7 @@ from fnabi.vmfb import Module, needs
 from fnabi.vmfb._bytes import ModuleBytes, message
 from fnabi.vmfb._export import UNTYPED, Exports, exports_message, exports_of
 from fnabi.vmfb._infer import Proofs, types_of
+from fnabi.vmfb._records import FunctionSignature
 from fnabi.vmfb._verdict import Answers, answers_to
 
 _T = TypeVar("_T")
@@ -177,6 +178,12 @@ class RecordedModule(Module):
         return _built(build, self._record.exports)
 
     @property
+    def signatures(self) -> tuple[FunctionSignature, ...]:
+        """Fail: a record has them with the exports alone."""
+        found: tuple[FunctionSignature, ...] = self._source()
+        return found
+
+    @property
     def bytecode(self) -> memoryview:
         """The digest of the code, which is equal for the same code."""
         return memoryview(self._record.bytecode)
@@ -198,9 +205,6 @@ class RecordedModule(Module):
 
     def _source(self) -> Any:
         return _message(self._record, "")  # which it does not have
-
-    def _decode_by(self, decode: Callable[..., _T], *arguments: object) -> _T:
-        return decode(self._source(), *arguments)
 
     def _message(self, read: Any, *arguments: object) -> bytes:
         return self._decode(read, message, *arguments)
