@@ -9,7 +9,6 @@
 #include "lane/calls/environment.h"
 #include "lane/calls/error.h"
 #include "lane/calls/from_value.h"
-#include "lane/calls/moved.h"
 #include "lane/calls/result.h"
 #include "lane/calls/to_value.h"
 #include "lane/runtime/both_tables.h"
@@ -402,8 +401,6 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
     made = (uint64_t*)(values + count);
   }
   Py_ssize_t i = 0;
-  lane_loan loan;
-  bool lent = false;
   lane_arguments* outer = lane_converting;
   lane_arguments seen = {.read_only = self->allow_read_only};
   const lane_dialect* outer_dialect = lane_current_dialect;
@@ -415,12 +412,7 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
       lane_function_name_argument(self, i);
       break;
     }
-    if (status == LANE_MADE) {
-      made[i / 64] |= (uint64_t)1 << i % 64;
-    } else if (!lent && fnabi_any_is_object(values + i)) {
-      lane_loan_begin(&loan, args, count);
-      lent = true;
-    }
+    if (status == LANE_MADE) made[i / 64] |= (uint64_t)1 << i % 64;
   }
   lane_converting = outer;
   /* Code that reads one argument more than it is given finds None there. */
@@ -430,7 +422,6 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
   else
     release_made(values, made, i);
   lane_current_dialect = outer_dialect;
-  if (lent) lane_loan_end(&loan);
   if (values != few) PyMem_Free(values);
   return answer;
 }
