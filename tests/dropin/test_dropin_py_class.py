@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import threading
 import typing
 from functools import cache
 from importlib import import_module
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fnabi
+from fnabi._base import lane
 from support.apart import run_apart
 from support.leaks import strong_count
 from support.sanitizers import check_grown, examples, resident
@@ -372,6 +374,83 @@ def test_an_object_that_is_moved_while_a_value_for_its_field_is_converted() -> N
         others: list[Any] = []
         box.value = Moves()
         assert [other.value for other in others] == list(range(20))
+
+
+def by_callee(value: Any) -> None:
+    ours.convert(lambda moved: None)(value._move())
+
+
+def by_another(value: Any) -> None:
+    lane.move_object(type(value)("other"), value)
+
+
+def into_itself(value: Any) -> None:
+    lane.move_object(value, type(value)("other"))
+
+
+def by_another_thread(value: Any) -> None:
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            value._move()
+        except ValueError as problem:
+            failed.append(problem)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    raise failed[0]
+
+
+@pytest.mark.parametrize("move", [by_callee, by_another, into_itself, by_another_thread])
+@pytest.mark.parametrize("when", ["conversion", "call", "call of many"])
+def test_an_argument_is_not_moved_before_its_call_ends(when: str, move: Any) -> None:
+    @ours.dataclasses.py_class(key("Lent"))
+    class Lent(ours.Object):
+        value: Any
+
+    class Moves:
+        def __tvm_ffi_object__(self) -> Any:
+            tries()
+            return ours.Array([1])
+
+    def tries() -> None:
+        with pytest.raises(ValueError, match="an argument cannot be moved before its call ends"):
+            move(lent)
+        others.extend(Lent(number) for number in range(20))
+        answers.append("refused")
+
+    others: list[Any] = []
+    answers: list[str] = []
+    lent = Lent("value")
+    if when == "conversion":
+        found = ours.convert(lambda first, second: first.value)(lent, Moves())
+    elif when == "call":
+        found = ours.convert(lambda first: (tries(), first.value)[1])(lent)
+    else:
+        found = ours.convert(lambda *all: (tries(), all[9].value)[1])(*range(9), lent)
+    assert (found, answers) == ("value", ["refused"])
+    assert [other.value for other in others] == list(range(20))
+    assert lent._move() is not None  # the call has ended
+
+
+@pytest.mark.parametrize("lent", ["called", "argument"])
+def test_a_function_is_not_moved_while_it_runs(lent: str) -> None:
+    def tries() -> str:
+        with pytest.raises(ValueError, match="cannot be moved while a call runs or borrows it"):
+            taker.__move_handle_from__(function)
+        return "refused"
+
+    taker = ours.Function.__new__(ours.Function)
+    function = ours.convert(lambda *all: tries())
+    if lent == "called":
+        assert function() == "refused"
+    else:
+        assert ours.convert(lambda *all: tries())(1, function) == "refused"
+    taker.__move_handle_from__(function)  # no call has it any longer
+    with pytest.raises(ValueError, match="expected one without code"):
+        taker.__move_handle_from__(function)
 
 
 @pytest.mark.parametrize("kind", [ours.Map, ours.Dict])

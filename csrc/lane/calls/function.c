@@ -9,6 +9,7 @@
 #include "lane/calls/environment.h"
 #include "lane/calls/error.h"
 #include "lane/calls/from_value.h"
+#include "lane/calls/moved.h"
 #include "lane/calls/result.h"
 #include "lane/calls/to_value.h"
 #include "lane/runtime/both_tables.h"
@@ -191,6 +192,23 @@ static void release_made(fnabi_any* args, const uint64_t* made,
     }
 }
 
+/* Counts an argument that a call borrows, and sets its bit. */
+static FNABI_NO_INLINE bool lend(PyObject* value, uint64_t* bits, int bit) {
+  uint32_t* lent = lane_lent(value);
+  if (lent == NULL) return false;
+  ++*lent;
+  *bits |= (uint64_t)1 << bit;
+  return true;
+}
+
+/* Ends what a call borrowed: the arguments whose bits are set. */
+static FNABI_NO_INLINE void end_loans(PyObject* const* args,
+                                      const uint64_t* lent, Py_ssize_t count) {
+  for (Py_ssize_t at = 0; at < count; at += 64, lent++)
+    for (uint64_t left = *lent; left != 0; left &= left - 1)
+      --*lane_lent(args[at + fnabi_trailing_zeros(left)]);
+}
+
 /* Releases a result whose type index differs from that of its object, but only
  * if it certainly is an object. A library that got one of the two wrong may
  * have stored anything there, and releasing something else is worse than
@@ -284,6 +302,7 @@ PyObject* lane_function_run(lane_function* self, fnabi_any* args,
   }
   uint64_t failures = lane_foreign_failures;
   fnabi_error_object* left = lane_error_begin();
+  self->lent++;
   if (self->release_gil) {
     PyThreadState* state = PyEval_SaveThread();
     status = TVMFFIFunctionCall_lane(self, args, (int32_t)count, &result);
@@ -291,6 +310,7 @@ PyObject* lane_function_run(lane_function* self, fnabi_any* args,
   } else {
     status = TVMFFIFunctionCall_lane(self, args, (int32_t)count, &result);
   }
+  self->lent--;
   PyObject* answer = NULL;
   if (status != 0) {
     lane_function_raise(self, status, args, count, failures);
@@ -386,9 +406,10 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
     return answer;
   }
   fnabi_any few[FEW];
-  uint64_t few_made = 0;
+  uint64_t few_made = 0, few_lent = 0;
   fnabi_any* values = few;
-  uint64_t* made = &few_made;
+  uint64_t *made = &few_made, *lent = &few_lent;
+  bool lends = false;
   if (count > FEW) {
     if (count > INT32_MAX) {
       lane_function_error(self, lane_error_class(LANE_VALUE_ERROR),
@@ -396,9 +417,10 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
       return NULL;
     }
     size_t words = (size_t)(count + 63) / 64;
-    values = PyMem_Calloc((size_t)count * 2 + words, 8);
+    values = PyMem_Calloc((size_t)count * 2 + words * 2, 8);
     if (values == NULL) return PyErr_NoMemory();
     made = (uint64_t*)(values + count);
+    lent = made + words;
   }
   Py_ssize_t i = 0;
   lane_arguments* outer = lane_converting;
@@ -412,7 +434,12 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
       lane_function_name_argument(self, i);
       break;
     }
-    if (status == LANE_MADE) made[i / 64] |= (uint64_t)1 << i % 64;
+    if (status == LANE_MADE) {
+      made[i / 64] |= (uint64_t)1 << i % 64;
+    } else if (fnabi_any_is_object(values + i) &&
+               values[i].type_index != FNABI_INDEX_TENSOR) {
+      lends |= lend(args[i], lent + i / 64, (int)(i % 64));
+    }
   }
   lane_converting = outer;
   /* Code that reads one argument more than it is given finds None there. */
@@ -421,6 +448,7 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
     answer = lane_function_run(self, values, count, made, &seen);
   else
     release_made(values, made, i);
+  if (lends) end_loans(args, lent, i);
   lane_current_dialect = outer_dialect;
   if (values != few) PyMem_Free(values);
   return answer;
@@ -449,6 +477,7 @@ PyObject* lane_function_new(fnabi_call call, void* handle, fnabi_object* object,
   self->release_gil = 1;
   self->plain = 0;
   self->allow_read_only = 0;
+  self->lent = 0;
   PyObject_GC_Track(self);
   return (PyObject*)self;
 }

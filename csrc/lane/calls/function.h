@@ -19,6 +19,7 @@ typedef struct lane_function {
   char release_gil;
   char plain;
   char allow_read_only;
+  uint32_t lent; /* the number of calls that run it or borrow it */
 } lane_function;
 
 PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
@@ -62,7 +63,7 @@ PyObject* lane_function_with(PyObject* function, PyObject* const* args,
 int TVMFFIFunctionCall_lane(const lane_function* self, const fnabi_any* args,
                             int32_t count, fnabi_any* result);
 
-/* One call. Releases the arguments whose bits are set in `made`, which may be
+/* One call, during which the function is lent. Releases the arguments whose bits are set in `made`, which may be
  * NULL; releases the GIL during the call when the function says so. */
 PyObject* lane_function_run(lane_function* self, fnabi_any* args,
                             Py_ssize_t count, const uint64_t* made,

@@ -2,6 +2,7 @@
 #include "lane/calls/dialect.h"
 #include "lane/calls/function.h"
 #include "lane/calls/init.h"
+#include "lane/calls/moved.h"
 #include "lane/runtime/call_error.h"
 
 static int call_nothing(void* handle, const fnabi_any* args, int32_t n,
@@ -38,6 +39,7 @@ static PyObject* move_function(PyObject* module, PyObject* args) {
     lane_value_error("move_function: to: expected one without code");
     return NULL;
   }
+  if (lane_check_not_lent(from) < 0) return NULL;
   target->call = source->call;
   target->handle = source->handle;
   target->object = source->object;

@@ -9,6 +9,15 @@
 #include "lane/calls/wrap.h"
 #include "lane/runtime/call_error.h"
 
+int lane_check_not_lent(PyObject* value) {
+  const uint32_t* lent = lane_lent(value);
+  if (lent == NULL || *lent == 0) return 0;
+  return lane_value_error(
+      PyObject_TypeCheck(value, lane.function)
+          ? "a function cannot be moved while a call runs or borrows it"
+          : "an argument cannot be moved before its call ends");
+}
+
 /* The placeholder in a Python object whose object was taken, or not made yet.
  * It has no type and is never freed. */
 static fnabi_object nothing = {
@@ -47,6 +56,7 @@ static fnabi_object* nothing_like(const fnabi_object* object) {
 /* Takes the object out of a Python object. */
 static fnabi_object* take_out(PyObject* from) {
   lane_object* self = (lane_object*)from;
+  if (lane_check_not_lent(from) < 0) return NULL;
   fnabi_object *object = self->object, *left = nothing_like(object);
   if (left == NULL) return NULL;
   self->object = left;
@@ -78,6 +88,7 @@ static bool is_container(const PyTypeObject* kind) {
 
 /* A container takes over one of its kind alone, as its methods read it. */
 static int check_target(PyObject* to, PyObject* from) {
+  if (lane_check_not_lent(to) < 0) return -1;
   PyTypeObject* kind = lane_kind_of(Py_TYPE(to));
   if (kind == lane.object ||
       (is_container(kind) && kind == lane_kind_of(Py_TYPE(from))))

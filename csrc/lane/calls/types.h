@@ -14,7 +14,8 @@ typedef struct lane_object {
   /* of a container: the framework of its tensors, or NULL; see lane_exchange */
   const struct fnabi_dl_exchange* exchange;
   const struct lane_dialect* dialect; /* of the values read from it, or NULL */
-  bool empty; /* `object` was moved, or is not made yet */
+  bool empty;    /* `object` was moved, or is not made yet */
+  uint32_t lent; /* the number of calls that borrow it */
 } lane_object;
 
 typedef struct lane_types {

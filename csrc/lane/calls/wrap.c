@@ -11,6 +11,7 @@ PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
   lane_object* self;
   if ((PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC) == 0) {
     self = PyObject_New(lane_object, type);
+    if (self != NULL) self->lent = 0;
   } else if (lane_has_attributes(type)) {
     self = (lane_object*)lane_attributes_wrap(type, object);
     if (self == NULL) return NULL;
@@ -18,6 +19,7 @@ PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
     /* Classes derived in Python support garbage collection. These objects hold
      * nothing to visit, so they stay untracked. */
     self = PyObject_GC_New(lane_object, type);
+    if (self != NULL) self->lent = 0;
   }
   if (self == NULL) {
     fnabi_object_release(object);
