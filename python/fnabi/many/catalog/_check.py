@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeAlias
 
 from fnabi._base.text import one_line
 from fnabi.errors import FormatError
@@ -25,31 +26,38 @@ _EXPECTED = "a DuckDB file, which fnabi catalog update writes"
 _SHOWN = 80
 """The most characters of a name that an error shows."""
 
-_KINDS = {
+_Kinds: TypeAlias = dict[str, tuple[str, str, str]]
+"""What a file may have: the function of DuckDB that lists it, its name there, and which."""
+
+_INDEXES: _Kinds = {"index": ("indexes", "index_name", "true")}
+"""What DuckDB uses in queries that do not name it."""
+
+_VIEWS: _Kinds = {"view": ("views", "view_name", "NOT internal")}
+
+_OTHERS: _Kinds = {
     "table": ("tables", "table_name", f"table_name NOT IN {(*COLUMNS,)}"),
-    "view": ("views", "view_name", "NOT internal"),
+    **_VIEWS,
     "sequence": ("sequences", "sequence_name", "true"),
-    "index": ("indexes", "index_name", "true"),
     "type": ("types", "type_name", "NOT internal"),
     "schema": ("schemas", "schema_name", "schema_name <> 'main' AND NOT internal"),
     "constraint": ("constraints", "constraint_name", "constraint_type <> 'NOT NULL'"),
+    "macro": ("functions", "function_name", "NOT internal"),
 }
-"""What a file may have besides: the function of DuckDB that lists it, its name there, and which."""
+"""What queries of fnabi do not use. To list them, DuckDB makes all of its own views and functions,
+which takes longer than all else that opens a catalog."""
 
-_MACROS = {"macro": ("functions", "function_name", "NOT internal")}
-"""What queries of fnabi do not call. DuckDB lists all functions to answer, which takes half of the
-time to open a catalog."""
-
-_TRIGGERS = {"trigger": ("triggers", "trigger_name", "true")}
+_TRIGGERS: _Kinds = {"trigger": ("triggers", "trigger_name", "true")}
 """What DuckDB has from 2.0 on."""
 
 
-def check_macros(connection: DuckDBPyConnection, path: str, database: str = "catalog") -> None:
-    """Raise FormatError if an attached database has macros.
+def check_others(connection: DuckDBPyConnection, path: str, database: str = "catalog") -> None:
+    """Raise FormatError if an attached database has more than tables of fnabi.
 
-    No query of fnabi calls one, where the functions of DuckDB are found first.
+    No query of fnabi uses that, where the functions of DuckDB are found first.
     """
-    _refuse(connection, path, database, _MACROS)
+    _refuse(connection, path, database, _OTHERS)
+    with suppress(load_duckdb(whole=False).CatalogException):
+        _refuse(connection, path, database, _TRIGGERS)
 
 
 def check(
@@ -59,7 +67,9 @@ def check(
     earlier: bool = False,
     database: str = "catalog",
 ) -> str:
-    """Check the tables of an attached database, and run nothing of it, but for macros.
+    """Check the tables of an attached database, and run nothing of it.
+
+    What else it may have is for `check_others`.
 
     Args:
         connection: The connection; that database is not in its search path yet.
@@ -74,12 +84,9 @@ def check(
         FormatError: when it is not a catalog, or of another version.
 
     """
-    duckdb = load_duckdb(whole=False)
-    _refuse(connection, path, database, _KINDS)
-    with suppress(duckdb.CatalogException):
-        _refuse(connection, path, database, _TRIGGERS)
-    read_columns = partial(_columns, connection, path, quoted_name(database))
-    _check_columns(path, "catalog", read_columns("catalog"), COLUMNS["catalog"])
+    _refuse(connection, path, database, _INDEXES)
+    read_columns = partial(_columns, connection, path, database)
+    _check_columns(path, "catalog", read_columns("catalog")["catalog"], COLUMNS["catalog"])
     found = connection.execute(
         f"SELECT value FROM {quoted_name(database)}.main.catalog"
         " WHERE key = 'version' AND value IS NOT NULL"
@@ -87,11 +94,12 @@ def check(
     version = _checked_version(path, [value for (value,) in found.fetchall()], earlier)
     tables = columns_of(version)
     if tables is None:
-        if read_columns("files").get("file") not in ("VARCHAR", "VARCHAR NOT NULL"):
+        if read_columns("files")["files"].get("file") not in ("VARCHAR", "VARCHAR NOT NULL"):
             raise no_catalog(path, "it has no column files.file")
         return version
+    found_columns = read_columns(*tables)
     for table, columns in tables.items():
-        _check_columns(path, table, read_columns(table), columns)
+        _check_columns(path, table, found_columns[table], columns)
     return version
 
 
@@ -105,7 +113,7 @@ def _refuse(
     connection: DuckDBPyConnection,
     path: str,
     database: str,
-    kinds: dict[str, tuple[str, str, str]],
+    kinds: _Kinds,
 ) -> None:
     query = " UNION ALL ".join(
         f"(SELECT '{kind}', {name} FROM system.main.duckdb_{function}()"
@@ -117,24 +125,36 @@ def _refuse(
 
 
 def _columns(
-    connection: DuckDBPyConnection, path: str, database: str, table: str
-) -> dict[str, str]:
-    """Return the columns of a table, which have to store their values, with their types."""
-    name = literal(f"{database}.main.{table}")
-    query = f"SELECT * FROM system.main.pragma_table_info({name})"
+    connection: DuckDBPyConnection, path: str, database: str, *tables: str
+) -> dict[str, dict[str, str]]:
+    """Return the columns of tables, which have to store their values, with their types.
+
+    Storage is what a view has not: DuckDB refuses it, before it has looked at its query.
+    """
     duckdb = load_duckdb(whole=False)
+    names = [literal(f"{quoted_name(database)}.main.{table}") for table in tables]
+    parts = (
+        f"SELECT {index}, * FROM system.main.pragma_table_info({name})"
+        for index, name in enumerate(names)
+    )
+    stored = (f"SELECT 1 FROM system.main.pragma_storage_info({name})" for name in names)
     try:
-        rows = connection.execute(query).fetchall()
+        connection.execute(f"({' UNION ALL '.join(stored)}) LIMIT 0")
+        rows = connection.execute(" UNION ALL ".join(parts)).fetchall()
     except duckdb.CatalogException:
-        raise no_catalog(path, f"it has no table {table}") from None
-    for _, name, _, _, expression, _ in rows:
+        if len(tables) > 1:  # the first that is none
+            for table in tables:
+                _columns(connection, path, database, table)
+        _refuse(connection, path, database, _VIEWS)
+        raise no_catalog(path, f"it has no table {tables[0]}") from None
+    found: dict[str, dict[str, str]] = {table: {} for table in tables}
+    for index, _, name, type, is_required, expression, _ in sorted(rows, key=itemgetter(0, 1)):
+        table = tables[index]
         if expression is not None:
             why = f"{table}.{_shown(name)} has the expression {_shown(expression)}"
             raise no_catalog(path, why, "columns that store their values")
-    return {
-        name: f"{type} NOT NULL" if is_required else type
-        for _, name, type, is_required, _, _ in rows
-    }
+        found[table][name] = f"{type} NOT NULL" if is_required else type
+    return found
 
 
 def _check_columns(path: str, table: str, found: dict[str, str], expected: dict[str, str]) -> None:

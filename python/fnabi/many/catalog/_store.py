@@ -39,7 +39,7 @@ from fnabi.errors import (
     MissingFileError,
 )
 from fnabi.many._lock import locked
-from fnabi.many.catalog._check import check, check_macros, damaged, no_catalog, read_all
+from fnabi.many.catalog._check import check, check_others, damaged, no_catalog, read_all
 from fnabi.many.catalog._database import (
     Opened,
     confine,
@@ -243,7 +243,7 @@ class FileStore(_Place):
 
         Args:
             earlier: Whether tables of an earlier version are accepted.
-            lazy: Whether its macros are checked when a query that may call them is to come.
+            lazy: Whether what only queries of others may use is checked before one of these.
 
         Raises:
             FileNotFoundError: when there is no catalog.
@@ -267,9 +267,9 @@ class FileStore(_Place):
             with self.told():
                 confine(own, "allowed_paths", [f"{file}{end}" for end in _LOGS])
                 _attach(own, file)
-                version = check(own, self.path, earlier=earlier)
                 if not lazy:
-                    self._check_macros(own)
+                    check_others(own, self.path)
+                version = check(own, self.path, earlier=earlier)
                 other = own.cursor()
                 for connection in (own, other):
                     look_inside_last(connection)
@@ -277,11 +277,11 @@ class FileStore(_Place):
         except BaseException:
             own.close()
             raise
-        return Opened(own, other, version, partial(self._check_macros, own) if lazy else None)
+        return Opened(own, other, version, partial(self._check_others, own) if lazy else None)
 
-    def _check_macros(self, connection: DuckDBPyConnection) -> None:
+    def _check_others(self, connection: DuckDBPyConnection) -> None:
         with self.told():
-            check_macros(connection, self.path)
+            check_others(connection, self.path)
 
     def open_unconfined(self) -> DuckDBPyConnection:
         """Return a connection that may also read and write files."""
@@ -302,8 +302,8 @@ class FileStore(_Place):
         connection.execute(f"ATTACH {literal(self._file)} AS {quoted_name(name)} (READ_ONLY)")
         try:
             with self.told():
+                check_others(connection, self.path, name)
                 check(connection, self.path, database=name)
-                check_macros(connection, self.path, name)
         except BaseException:
             connection.execute(f"DETACH {quoted_name(name)}")
             raise
