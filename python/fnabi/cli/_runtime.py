@@ -6,7 +6,6 @@ import argparse
 from typing import Any
 
 from fnabi.errors import ArgumentValueError
-from fnabi.vmfb._verdict import parse_releases
 
 
 def add_runtime(verb: argparse.ArgumentParser, what: str, *, where: bool = True) -> None:
@@ -31,6 +30,8 @@ def add_runtime(verb: argparse.ArgumentParser, what: str, *, where: bool = True)
 
 
 def _releases(text: str) -> list[str]:
+    from fnabi.vmfb._verdict import parse_releases
+
     try:
         return parse_releases("--runtime", text)
     except ArgumentValueError as problem:

@@ -29,10 +29,8 @@ from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
 from fnabi.errors import CallError, FormatError
 from fnabi.many import pattern
-from fnabi.many._find import find
 from fnabi.many._search import Match, search_for, value_of_array
 from fnabi.many.pattern._types import unknown_dtypes
-from fnabi.vmfb._walk import walk
 
 _SCHEMA = "fnabi.find/1"
 _NAMES = ("function", "module", "target", "file")
@@ -121,6 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(search_query(search, at))
         return 0
     if at is None and not is_catalog(arguments.catalog):
+        from fnabi.many._find import find  # slow, as all of modules is
+
         searched = find(_files(arguments.catalog), search, lenient=arguments.lenient)
         errors = [(file, error.text) for file, error in searched.errors]
         parts = [(file, error.path) for file, error in searched.errors]
@@ -147,6 +147,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _files(path: str) -> Iterator[Found]:
     """Yield the modules of a path, with absolute names as those in a catalog."""
+    from fnabi.vmfb._walk import walk
+
     check_exists(path)
     name = path if is_remote(path) else os.path.abspath(path)
     return walk(name, "fnabi find", status=False)

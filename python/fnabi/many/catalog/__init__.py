@@ -31,6 +31,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from importlib import import_module
 from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -41,9 +42,6 @@ from fnabi._base.moment import Moment, check_past, parse_moment, shown_moment
 from fnabi._base.progress import Wanted
 from fnabi._base.text import shown_text
 from fnabi._base.url import is_remote, public
-from fnabi.compat import FileComparison
-from fnabi.compat._caller import Reason
-from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -55,23 +53,25 @@ from fnabi.errors import (
 )
 from fnabi.many._search import Match, pattern_of_arrays, search_for
 from fnabi.many.catalog._check import damaged
-from fnabi.many.catalog._checked import CheckedCall, CheckedCalls, UnreadCalls
-from fnabi.many.catalog._compare import compare_sides, sides_since
 from fnabi.many.catalog._database import Opened
 from fnabi.many.catalog._history import next_time, read_time
 from fnabi.many.catalog._load import load_duckdb
 from fnabi.many.catalog._log import Event, EventKind, Row, events, log_query
-from fnabi.many.catalog._plan import Limit, Unlisted, below
 from fnabi.many.catalog._search import find
 from fnabi.many.catalog._store import open_store
 from fnabi.many.catalog._table import set_values
-from fnabi.many.catalog._update import How, Update, Updated, read_state
-from fnabi.many.catalog._write import delete_files, finish
 from fnabi.many.pattern import Pattern
-from fnabi.vmfb._walk import Path
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+    from fnabi.compat import FileComparison
+    from fnabi.compat._caller import Reason
+    from fnabi.compat._runtime import Runtime
+    from fnabi.many.catalog._checked import CheckedCall, CheckedCalls, UnreadCalls
+    from fnabi.many.catalog._plan import Unlisted
+    from fnabi.many.catalog._update import Updated
+    from fnabi.vmfb._walk import Path
 
 __all__ = [
     "Catalog",
@@ -91,6 +91,25 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+_LATER = {
+    "CheckedCall": "fnabi.many.catalog._checked",
+    "CheckedCalls": "fnabi.many.catalog._checked",
+    "Reason": "fnabi.compat._caller",
+    "UnreadCalls": "fnabi.many.catalog._checked",
+    "Unlisted": "fnabi.many.catalog._plan",
+    "Updated": "fnabi.many.catalog._update",
+}
+"""The classes that searches do without, whose modules take longer than a search to import."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value = getattr(import_module(_LATER[name]), name)
+        return value
 
 
 _TIMES = "SELECT value FROM catalog WHERE key = '{}' AND value IS NOT NULL"
@@ -190,6 +209,9 @@ class Catalog:
         """
         core.check_positive("Catalog.update", "threads", threads)
         core.check_positive("Catalog.update", "processes", processes)
+        from fnabi.many.catalog._plan import Limit
+        from fnabi.many.catalog._update import How, Update
+
         limit = Limit(max_removed)
         given = _named(paths, "Catalog.update: paths")
         resumes = self._resumes
@@ -207,6 +229,10 @@ class Catalog:
             FormatError: when it is of another version, or no catalog.
 
         """
+        from fnabi.many.catalog._plan import below
+        from fnabi.many.catalog._update import read_state
+        from fnabi.many.catalog._write import delete_files, finish
+
         is_inside = below(_named(paths, "Catalog.remove: paths"))
         with self._store.lock():
             before = read_state(self._store, self._store.open() if self._store.exists() else None)
@@ -341,7 +367,7 @@ class Catalog:
             OSError: when a file cannot be read.
 
         """
-        from fnabi.many.catalog._calls import check_calls  # searches do not need it
+        from fnabi.many.catalog._calls import check_calls
 
         if baseline is None or isinstance(baseline, Catalog):
             old = None if baseline is None else baseline._rows
@@ -423,6 +449,9 @@ class Catalog:
             FileNotFoundError: when there is no catalog.
 
         """
+        from fnabi.compat._runtime import asked_releases
+        from fnabi.many.catalog._compare import compare_sides, sides_since
+
         asked = asked_releases("Catalog.diff", runtime, driver, machine)
         then = parse_moment(since, "Catalog.diff: since")
         self._check_moment("Catalog.diff: since", then)

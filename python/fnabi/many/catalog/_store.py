@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -340,6 +339,8 @@ class FileStore(_Place):
             OSError: when another user has put something at its place.
 
         """
+        from shutil import rmtree  # which searches do without
+
         try:
             status = os.lstat(self._part)
         except OSError:
@@ -352,7 +353,7 @@ class FileStore(_Place):
             if not stat.S_ISDIR(status.st_mode):
                 raise no_catalog(self.path)
             with suppress(FileNotFoundError):
-                shutil.rmtree(self._spill)
+                rmtree(self._spill)
             for name in os.listdir(self._part):
                 status = os.lstat(os.path.join(self._part, name))
                 if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
@@ -377,6 +378,8 @@ class FileStore(_Place):
             again: Whether it is the copy that `open_unfinished` has opened.
 
         """
+        from shutil import copyfile  # which searches do without
+
         connection = None
         try:
             if not again:
@@ -384,7 +387,7 @@ class FileStore(_Place):
                 os.mkdir(self._part, 0o700)
                 if not fresh:
                     self._merge_log()
-                    shutil.copyfile(self._file, self._new)
+                    copyfile(self._file, self._new)
             with self.told():
                 connection = connect(self._spill)
                 confine(connection, "allowed_directories", [self._part])
@@ -453,9 +456,11 @@ class FileStore(_Place):
 
     def drop_unfinished(self) -> None:
         """Remove the copy."""
+        from shutil import rmtree  # which searches do without
+
         with suppress(FileNotFoundError):
             try:
-                shutil.rmtree(self._part)
+                rmtree(self._part)
             except OSError:  # it is a file, or a link
                 with suppress(OSError):
                     os.unlink(self._part)
