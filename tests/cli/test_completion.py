@@ -139,6 +139,10 @@ def terminal(request: pytest.FixtureRequest, folder: Path) -> Iterator[Terminal]
         ("fnabi diff a --style=mark", "--style=markdown"),
         ("fnabi diff a --sty=mark", "--sty=markdown"),
         ("fnabi diff a --style=no-such", "--style=no-such"),
+        ("fnabi call lib.so f @my", "@my module.vmfb"),
+        ("fnabi call lib.so f 1 @weights/o", "@weights/other.vmfb"),
+        ("fnabi call lib.so f my", "my"),
+        ("fnabi inspect @m", "@m"),
         ("fnabi catalog rem", "remove"),
         ("fnabi catalog --threads 1 rem", "remove"),
         ("fnabi catalog update --threads 1 my", "my module.vmfb"),
@@ -253,6 +257,8 @@ def test_names_that_are_no_text_are_left_out(
         ("fnabi inspect my\\ module.vmfb --function=norm", ["--function=normalize"]),
         ("fnabi inspect hostile.vmfb --function n", ["n$(>pwn)x"]),
         ("fnabi inspect no-such.vmfb --function n", []),
+        ("fnabi call lib.so f @weights/o", ["@weights/other.vmfb"]),
+        ("fnabi inspect @my", []),
     ],
 )
 def test_fish(folder: Path, line: str, found: list[str]) -> None:
@@ -341,7 +347,8 @@ def test_functions_come_at_once() -> None:
         (" =:", "fnabi diff --style='mark", ["words", "markdown"]),
         (" =:", 'fnabi nothing "a\\$b" ', ["words"]),
         (" =:", 'fnabi inspect "a\\"b', ["files"]),
-        (" =:", "fnabi call lib.so f @a", ["words"]),
+        (" =:", "fnabi call lib.so f @a", ["files@"]),
+        (" =:", "fnabi call lib.so f a", ["words"]),
     ],
 )
 def test_lines_of_bash(

@@ -70,7 +70,7 @@ def answer(words: list[str], index: int) -> Answer:
         return Answer(names, prefix=prefix)
     if action.metavar == _RELEASE:
         return Answer(tuple((each, "") for each in _releases(prefix)), prefix=prefix)
-    return Answer(files=action.metavar in FILES, prefix=prefix)
+    return Answer(files=action.metavar in FILES or prefix == "@", prefix=prefix)
 
 
 def _verbs() -> tuple[tuple[str, str], ...]:

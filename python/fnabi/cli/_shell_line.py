@@ -83,7 +83,7 @@ class Line:
     def answer(self, found: Answer) -> list[str]:
         """Return the answer as the script for bash reads it: the kind, then what to insert."""
         if found.files or self._is_file:
-            return ["files"]
+            return ["files@" if found.prefix == "@" else "files"]
         words = (found.prefix + word for word, _ in found.words)
         quoted = [
             self._quoted(word[self._kept :]) for word in words if word.startswith(self._current)

@@ -20,7 +20,15 @@ _BASH = r"""_fnabi() {
     while IFS= read -r line; do COMPREPLY+=("$line"); done
   } < <("$program" completion bash -- "$COMP_WORDBREAKS" "${COMP_LINE:0:COMP_POINT}" \
     "${COMP_LINE:COMP_POINT}" 2> /dev/null)
-  if [[ $kind == words ]]; then compopt +o default 2> /dev/null; fi
+  if [[ $kind == words ]]; then
+    compopt +o default 2> /dev/null
+  elif [[ $kind == files@ && $2 == @* ]]; then  # where bash completes names of hosts
+    compopt -o filenames 2> /dev/null
+    while IFS= read -r line; do
+      if [[ -d $line ]]; then line=$line/; compopt -o nospace 2> /dev/null; fi
+      COMPREPLY+=("@$line")
+    done < <(compgen -f -- "${2:1}")
+  fi
 }
 complete -o default -F _fnabi fnabi
 """
