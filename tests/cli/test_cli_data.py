@@ -337,7 +337,11 @@ def test_columns_and_fields_of_one_name(tmp_path: Path, capsys: Any) -> None:
     numbers = pa.array([1, 2]), pa.array([3.0, 4.0])
     struct = pa.StructArray.from_arrays(numbers, ["a", "a"])
     texts = pa.array(["I1!R1!"] * 2)
+    extended = struct
+    if hasattr(pa, "opaque"):  # from pyarrow 18 on
+        extended = pa.ExtensionArray.from_storage(pa.opaque(struct.type, "t", "v"), struct)
     for columns, names, formats in (
+        ([texts, extended], ["sig", "e"], ["jsonl", "csv"]),
         ([texts, *numbers], ["sig", "d", "d"], ["jsonl"]),
         ([texts, numbers[0], numbers[0]], ["sig", "d", "d"], ["jsonl"]),
         ([texts, struct], ["sig", "s"], ["jsonl", "csv"]),
