@@ -1921,6 +1921,23 @@ def test_damage_that_the_verifier_does_not_see(name: str) -> None:
         assert "\n" not in str(finding)
 
 
+def test_names_that_are_inside_of_another_do_not_multiply() -> None:
+    """Each begins four bytes later, with its own size, and all have one end."""
+    count = 10_000
+    size = 4 * count
+    outer = String(b"".join(u32(size - 4 * each) for each in range(1, count + 1)))
+    data = bytearray(module(Table({0: NAME, 6: Vector([Table({0: outer}) for _ in range(count)])})))
+    words = struct.unpack_from(f"<{len(data) // 4}I", data)
+    begin = data.index(u32(size) + u32(size - 4))
+    first, second = [4 * at for at, word in enumerate(words) if 4 * at + word == begin][:2]
+    uses = range(first, first + count * (second - first), second - first)
+    for each, at in enumerate(uses):
+        struct.pack_into("<I", data, at, begin + 4 * each - at)
+    with pytest.raises(FormatError) as caught:  # 200 MB of names in 240 KB
+        vmfb.from_buffer(bytes(data)).check()
+    assert (caught.value.code, len(data) < 250_000) == ("work", True)
+
+
 def test_many_names_take_no_longer_than_they_are() -> None:
     same = String(b"same" * 1000)
     many = [Table({0: same}) for _ in range(20_000)]
