@@ -398,6 +398,17 @@ def test_the_output_keeps_its_permissions() -> None:
     assert os.stat("out.jsonl").st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_an_output_without_rows(output: str) -> None:
+    """It is a file of its format, which no empty file is."""
+    Path("in").write_text("")
+    out, plain = Path(f"out.{output}"), Path(f"plain.{output}")
+    for path, more in ((plain, []), (out, ["--resume"])):
+        assert main(["decode", "--abi=raw", *more, "--input", "in", "-o", str(path)]) == 0
+    assert read(out) == read(plain)
+    assert (out.stat().st_size == 0) == (plain.stat().st_size == 0)
+
+
 def test_a_run_without_resume_ignores_parts() -> None:
     write_lines(table(), Path("in"))
     assert stopped(1, "in", "-o", "out.jsonl", column=False) == 130
