@@ -347,7 +347,9 @@ def test_the_dict_changes_meanwhile() -> None:
     assert made != Dict({i: [i, "a longer text"] for i in range(20)} | {"value": 1, 1: Run(print)})
     assert made == {}
     fill(Run(made.clear))
-    assert repr(made) == "Dict({0: [0, 'a longer text'], 1: Run})"
+    assert repr(made) == "Dict({0: [0, 'a longer text'], 1: Run, ...})"
+    fill(Run(lambda: made.update(more=1)))
+    assert repr(made) == "Dict({0: [0, 'a longer text'], 1: Run, ...})"
     fill(1)
     made[Run(made.clear)] = 1
     with pytest.raises(CallError, match="the map changed while it was converted"):

@@ -372,6 +372,11 @@ int lane_map_repr(const fnabi_map_object* map, const lane_nest* nest,
     fnabi_any_release(&key);
     fnabi_any_release(&value);
   }
+  if (status == 0 && changed(&w)) { /* no error: debuggers show what they can */
+    PyObject* rest = PyUnicode_FromString("...");
+    status = rest ? PyList_Append(parts, rest) : -1;
+    Py_XDECREF(rest);
+  }
   return status;
 }
 
