@@ -126,6 +126,19 @@ def test_decode_lines() -> None:
     assert run("decode", "-") == Run(0, "", "")
 
 
+def test_decode_skips_a_byte_order_mark(tmp_path: Path) -> None:
+    (path := tmp_path / "lines").write_bytes(b"\xef\xbb\xbfI1!R1!\nI4!O1!R1!\n")
+    shown = Run(0, "() -> ()\n(ref<?>) -> ()\n", "")
+    assert run("decode", "--input", str(path)) == shown
+    assert run("decode", "-", stdin=path.read_bytes()) == shown
+    out = tmp_path / "out.jsonl"
+    assert run("decode", str(path), "-o", str(out)) == Run(0, "", "")
+    assert [row["status"] for row in lines_of(out.read_text())] == ["ok", "ok"]
+    path.write_bytes(b"\xef\xbb\xbf0v_v\n")
+    meant = f"{path} has signatures of another ABI: --abi=cconv decodes them\n"
+    assert meant in run("decode", str(path), "-o", str(out)).err
+
+
 @pytest.mark.parametrize(
     ("abi", "text", "value"),
     [

@@ -453,6 +453,19 @@ def test_batches_of_a_file() -> None:
         assert (len(batches) > 2) == (size < 1 << 24)  # the last line has no end
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_line() -> None:
+    mark = b"\xef\xbb\xbf"
+    for size in (1, 2, 100):
+        for text, rows in ((b"", 0), (b"I1!R1!", 1), (b"\nI1!R1!\n", 2), (mark + b"\n", 1)):
+            found = fnabi.iter_columns(io.BytesIO(mark + text), batch_bytes=size)
+            assert sum(map(len, found)) == rows
+            assert len(fnabi.decode_columns(io.BytesIO(mark + text))) == rows
+    assert fnabi.decode_columns(io.BytesIO(mark + b"I1!R1!")).bad == 0
+    with pytest.raises(FormatError, match="line too long at byte 3"):
+        fnabi.decode_columns(io.BytesIO(mark + b"I1!R1!\n"), max_line=5)
+    assert len(fnabi.decode_columns(io.BytesIO(mark + b"I1!R1!"), max_line=6)) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_lines_that_are_too_long(threads: int) -> None:

@@ -10,6 +10,7 @@ import csv
 import errno
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -143,7 +144,7 @@ class Counted(RawIOBase):
     @staticmethod
     def _is_cut(head: bytes) -> bool:
         """Return whether a pipe gave only a part of what shows the kind of a file."""
-        magics = (*_PACKED, *_KINDS)
+        magics = (BOM_UTF8, *_PACKED, *_KINDS)
         return any(len(head) < len(each) and each.startswith(head) for each in magics)
 
 
@@ -318,7 +319,7 @@ def _rows_end(block: bytes, is_open: bool) -> int:
 
 
 def _first_line(source: Source, lines: _Lines) -> bytes:
-    line = lines.readline().removeprefix(b"\xef\xbb\xbf").lstrip()
+    line = lines.readline().removeprefix(BOM_UTF8).lstrip()
     while not line:
         line = lines.readline()
         if not line:

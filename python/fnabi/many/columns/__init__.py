@@ -599,7 +599,8 @@ def decode_columns(
               with ``__arrow_c_stream__`` or ``__arrow_c_array__``;
             - one buffer, with `offsets`;
             - an open binary file with a text on each line. Its end, LF or CRLF, is not part of
-              the text, and a blank line is an empty text.
+              the text, nor is a byte order mark of UTF-8 at its start, and a blank line is an
+              empty text.
               The columns are held in memory, the file is not; `iter_columns` holds neither.
         abi: The ABI of the texts: "raw", "sip", "cconv", "iree_abi", which may be written
             "iree.abi" too, or "declaration".

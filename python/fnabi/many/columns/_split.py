@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
@@ -253,7 +254,7 @@ def split_file(
     """Yield whole lines and their shares, about `size` bytes for each thread at a time.
 
     With them comes the offset at which they end, the start of the next line. The file is read from
-    where it is, which is byte `at`.
+    where it is, which is byte `at`. A byte order mark at its start is no part of the first line.
 
     Raises:
         FormatError: when a line has more than `most` bytes.
@@ -267,6 +268,8 @@ def split_file(
             raise ArgumentTypeError("decode_columns: strings: expected a file open in binary mode")
         whole = not block
         data = rest + block if rest else bytes(block)
+        if at == 0 and data.startswith(BOM_UTF8):
+            at, data = len(BOM_UTF8), data[len(BOM_UTF8) :]
         end = len(data) if whole else data.rfind(b"\n") + 1
         rest = data[end:]
         if end > 0:

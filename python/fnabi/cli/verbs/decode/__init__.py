@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
@@ -173,7 +174,8 @@ def _lines(arguments: argparse.Namespace) -> Iterator[tuple[int, bytes]]:
     from fnabi.many.columns._split import line_error
 
     with Inputs(arguments).opened(0) as source:
-        file, at = unpacked(source).file, 0
+        file = unpacked(source).file
+        at = len(file.read(len(BOM_UTF8))) if file.peek(1).startswith(BOM_UTF8) else 0
         for number in count(1):
             line = file.readline(arguments.max_line + len(b"\r\n"))
             if not line:

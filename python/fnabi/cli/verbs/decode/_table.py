@@ -6,6 +6,7 @@ import argparse
 import errno
 import sys
 from abc import ABC, abstractmethod
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from importlib import import_module
@@ -265,6 +266,7 @@ def _is_plain(arguments: argparse.Namespace) -> bool:
 
 def _meant(name: str, start: bytes, abi: str) -> str:
     """Return what a text that is no signatures of the ABI is instead, by its name or its start."""
+    start = start.removeprefix(BOM_UTF8)
     meant = meant_abi(start.partition(b"\n")[0].removesuffix(b"\r"))
     if meant not in (None, abi):
         return f"has signatures of another ABI: --abi={meant} decodes them"
