@@ -479,7 +479,7 @@ def test_errors_about_arrays_name_the_argument(searched: fnabi.Catalog) -> None:
     array = numpy.zeros(2, numpy.float32)
     for wrong, text in (
         (1.0, "expected an object with the buffer protocol"),
-        (array.astype(array.dtype.newbyteorder()), r"'[<>]f' is not in the byte order"),
+        (array.astype(array.dtype.newbyteorder()), r"[<>]f4 is not in the byte order"),
     ):
         with pytest.raises(CallError, match=rf"^Catalog\.find: accepts\[1\]: {text}"):
             searched.find(accepts=[array, wrong])

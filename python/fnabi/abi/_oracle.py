@@ -450,7 +450,13 @@ def inspect(array: object) -> tuple[BufferDescription, bool]:
     with view:
         if view.suboffsets:
             raise ArgumentValueError("memory has suboffsets, expected strides alone")
-        dtype = DType.from_format(view.format)
+        try:
+            dtype = DType.from_format(view.format)
+        except CallError:
+            numpy = sys.modules.get("numpy")
+            if numpy is not None and isinstance(array, numpy.ndarray):
+                DType.from_numpy(array.dtype)  # its error has the name that NumPy shows
+            raise
         return BufferDescription(dtype, view.shape, view.strides), view.readonly
 
 
