@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -123,6 +124,21 @@ def test_rows_without_a_call_are_told(tmp_path: Path, capsys: pytest.CaptureFixt
     assert printed.out.startswith("unreadable: 1 call, 1 distinct: ")
     assert "row 2: dtypes[0]" in printed.err
     assert "1 of 2 rows have no call" in printed.err
+
+
+def test_a_log_without_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines of JSON need no first one; CSV has a header at least."""
+    for name, data in (("a.jsonl", b""), ("a.jsonl.gz", gzip.compress(b""))):
+        (tmp_path / name).write_bytes(data)
+        found = answer(capsys, NEW, str(tmp_path / name), status=0)
+        assert (found["verdict"], found["rows"]) == ("compatible", 0)
+        out = tmp_path / "out.jsonl"
+        assert main(["check-calls", NEW, str(tmp_path / name), "-o", str(out)]) == 0
+        assert out.read_bytes() == b""
+        capsys.readouterr()
+    (tmp_path / "a.csv").write_bytes(b"")
+    assert main(["check-calls", NEW, str(tmp_path / "a.csv")]) == 3
+    assert "the file is empty, expected a table" in capsys.readouterr().err
 
 
 def test_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
