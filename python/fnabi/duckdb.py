@@ -45,7 +45,8 @@ def register(connection: DuckDBPyConnection) -> None:
         connection: The connection.
 
     Raises:
-        CallError: when an argument is invalid, or numpy or pyarrow is not installed.
+        CallError: when an argument is invalid, a database of the connection has a macro of such a
+            name, or numpy or pyarrow is not installed.
 
     Example:
         >>> import duckdb, fnabi
@@ -64,8 +65,15 @@ def register(connection: DuckDBPyConnection) -> None:
         "duckdb.register: connection", connection, "create_function", "a connection of DuckDB"
     )
     with connection.cursor() as own:  # a result of the user's stays what it is
-        listed = own.execute("SELECT function_name FROM system.main.duckdb_functions()").fetchall()
-        for name in {*engine.FUNCTIONS} - {found for (found,) in listed}:
+        query = "SELECT lower(function_name), function_type FROM system.main.duckdb_functions()"
+        listed = {*own.execute(query).fetchall()}
+        for name in engine.FUNCTIONS:
+            if (name, "macro") in listed:  # which queries would call instead
+                raise ArgumentValueError(
+                    f"duckdb.register: connection: a macro has the name {name}; expected none,"
+                    " see DROP MACRO"
+                )
+        for name in {*engine.FUNCTIONS} - {found for found, kind in listed if kind == "scalar"}:
             function = engine.FUNCTIONS[name]
             empty = pyarrow.table({name: function(pyarrow.array([], pyarrow.string()))})
             made = own.from_arrow(empty).types[0]

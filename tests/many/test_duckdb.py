@@ -122,6 +122,20 @@ def test_the_default_connection() -> None:
     assert duckdb.sql("SELECT fnabi_decode_raw('I1!R1!').status").fetchall() == [("ok",)]
 
 
+@pytest.mark.parametrize("name", ["fnabi_decode_sip", "FNABI_Decode_sip"])
+def test_a_macro_of_the_user_is_no_function_of_fnabi(name: str) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE MACRO {name}(x) AS 'mine'")
+        text = r"^duckdb\.register: connection: a macro has the name fnabi_decode_sip; "
+        with pytest.raises(CallError, match=text):
+            fnabi.duckdb.register(connection)
+        connection.execute(f"DROP MACRO {name}")
+        connection.execute(f"CREATE MACRO {name}(x) AS TABLE SELECT 'mine'")  # hides nothing
+        fnabi.duckdb.register(connection)
+        query = "SELECT fnabi_decode_sip('I1!R1!').status"
+        assert connection.sql(query).fetchall() == [("ok",)]
+
+
 def test_what_is_no_text(connection: Any) -> None:
     with pytest.raises(duckdb.InvalidInputException, match="fnabi_decode_raw: column: unsupported"):
         connection.sql("SELECT fnabi_decode_raw(5)").fetchall()
