@@ -604,6 +604,14 @@ def test_encode_refuses_what_it_cannot_express(type: Any, message: str) -> None:
     assert not isinstance(caught.value, RangeError)
 
 
+def test_encode_takes_dims_of_other_integers() -> None:
+    for dim in (np.int64(3), np.uint8(3)):
+        text = iree_abi.encode(
+            Signature((Buffer(F32, (dim, None)), RefArray(Unknown(), (dim,))), ())
+        )
+        assert text == '{"a":[["ndarray","f32",2,3,null],["ndarray","unknown",1,3]],"r":[]}'
+
+
 def test_encode_names_the_part() -> None:
     with pytest.raises(
         CallError, match=r"^iree_abi\.encode: results\[1\]: .named. is only allowed"

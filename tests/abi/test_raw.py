@@ -457,6 +457,34 @@ def test_encode_names_the_part() -> None:
             raw.encode(Signature(**bad))
 
 
+def test_encode_takes_dims_of_other_integers() -> None:
+    numpy = pytest.importorskip("numpy")
+    dims = (numpy.int64(3), numpy.uint8(4), None)
+    assert raw.encode(Signature((Buffer(FLOAT32, dims), Ref()), ())) == b"I14!B8!d3d4d-1O1!R1!"
+    with pytest.raises(RangeError, match=r"^raw\.encode: .*outside int32"):
+        raw.encode(Signature((Buffer(FLOAT32, (numpy.int64(2**31),)),), ()))
+    with pytest.raises(CallError, match=r"expected an int or a type, got float32$"):
+        raw.encode(Signature((Buffer(FLOAT32, (numpy.float32(1),)),), ()))
+    with pytest.raises(CallError, match=r"inputs\[1\]\.name: .*expected None"):
+        raw.encode(Signature((Buffer(FLOAT32, dims), Ref("\udcff")), ()))
+
+
+def test_encode_runs_the_code_of_dims() -> None:
+    """Which may change the list that they are in."""
+
+    class Dim(int):
+        pass
+
+    class Clears:
+        def __index__(self) -> int:
+            dims.clear()
+            return 3
+
+    dims: list[Any] = [Clears(), "x" * 1000, Dim(2)]
+    assert raw.encode(Signature((Buffer(FLOAT32, dims),), ())) == b"I6!B3!d3R1!"  # type: ignore[arg-type]
+    assert raw.encode(Signature((Buffer(FLOAT32, (Dim(2),)),), ())) == b"I6!B3!d2R1!"
+
+
 @pytest.mark.parametrize("dim", [INT32_MAX + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64, -(2**70)])
 def test_encode_refuses_dims_outside_int32(dim: int) -> None:
     with pytest.raises(RangeError, match=r"^raw\.encode: .*(does not fit in|outside) int32"):

@@ -328,7 +328,10 @@ def encode(
 
     """
     try:
-        message = pack(value)
+        try:
+            message = pack(value)
+        except TypeError:  # such as an integer of NumPy
+            message = pack(_with_ints(value))
     except OverflowError as problem:
         text = f"{function}: {argument}: an integer does not fit in {integers}"
         raise RangeError(text) from problem
@@ -396,6 +399,23 @@ def pack(value: object) -> bytes:
     if len(message) <= _CAPACITY_KEPT:
         _give(buffer)
     return message
+
+
+def _with_ints(value: Any) -> Any:
+    """Return a value with ints for its other integers.
+
+    A hook of msgspec would run their code while msgspec is inside a list, which it may change.
+    """
+    if isinstance(value, msgspec.Struct):
+        return type(value)(*map(_with_ints, msgspec.structs.astuple(value)))
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_with_ints, value))
+    if value is None or isinstance(value, (str, bytes, bool, float)):
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"expected an int or a type, got {type_name(value)}") from None
 
 
 # Text that is not UTF-8 crosses as a binary, which typed decoders refuse. Only such a message is
