@@ -384,13 +384,12 @@ class RawSignatureParser : public internal::ErrorHolder {
       if (type == Type::kRefObject) {
         s += "RefObject<?>";
       } else if (type == Type::kScalar) {
-        s += AbiConstants::kScalarTypeNames[static_cast<unsigned>(scalar.type)];
+        s += Name(scalar.type);
       } else if (type == Type::kUnrecognized) {
         s += "!UNKNOWN!";
       } else {
         s += "Buffer<";
-        s += AbiConstants::kScalarTypeNames[static_cast<unsigned>(
-            buffer.scalar_type)];
+        s += Name(buffer.scalar_type);
         s += '[';
         for (std::size_t i = 0; i < dims.size(); i++) {
           if (i != 0) s += 'x';
@@ -398,6 +397,14 @@ class RawSignatureParser : public internal::ErrorHolder {
         }
         s += "]>";
       }
+    }
+
+   private:
+    /* A description that is made by hand may have any number. */
+    static const char* Name(AbiConstants::ScalarType type) {
+      return type <= AbiConstants::ScalarType::kMaxScalarType
+                 ? AbiConstants::kScalarTypeNames[static_cast<unsigned>(type)]
+                 : "!BADTYPE!";
     }
   };
 
@@ -675,6 +682,7 @@ class SipSignatureParser : public internal::ErrorHolder {
       closers_ += sequence ? ']' : '}';
     }
     void CloseStruct(SipSignatureParser&) {
+      if (closers_.empty()) return;
       indent_.resize(indent_.size() - 2);
       s_ += indent_;
       s_ += closers_.back();

@@ -288,6 +288,28 @@ static void Others() {
   }
 }
 
+// What no parser passes to a visitor: calls of other code.
+static void Foreign() {
+  for (unsigned number : {0u, 11u, 12u, 0xffffffffu}) {
+    auto type = static_cast<AbiConstants::ScalarType>(number);
+    RawSignatureParser::Description description;
+    std::string text;
+    description.type = RawSignatureParser::Type::kScalar;
+    description.scalar.type = type;
+    description.ToString(text);
+    description.type = RawSignatureParser::Type::kBuffer;
+    description.buffer.scalar_type = type;
+    description.ToString(text);
+    Write(text);
+  }
+  SipSignatureParser parser;
+  SipSignatureParser::ToStringVisitor visitor;
+  visitor.CloseStruct(parser);
+  visitor.OpenStruct(parser, SipSignatureParser::StructType::kDict);
+  for (int i = 0; i < 2; i++) visitor.CloseStruct(parser);
+  Write(visitor.s());
+}
+
 int main() {
   std::string op, count;
   while (Read(&op)) {
@@ -307,6 +329,7 @@ int main() {
       if (op == "build_raw") BuildRaw(arguments);
       if (op == "build_sip") BuildSip(arguments);
       if (op == "others") Others();
+      if (op == "foreign") Foreign();
       if (op == "moved") Moved();
       if (op == "memory") Memory();
 #ifdef __cpp_exceptions

@@ -337,6 +337,13 @@ def test_lists_in_braces_constants_and_owned_keys(program: Path) -> None:
     ]
 
 
+def test_scalar_types_and_structures_of_other_code(program: Path) -> None:
+    ((*texts, visited),) = ask(program, [("foreign", [])])
+    names = ["float32", "uint64", "!BADTYPE!", "!BADTYPE!"]
+    assert texts == [f"{name}Buffer<{name}[]>".encode() for name in names]
+    assert visited == b":{\n},\n"
+
+
 def test_manglers_are_moved(program: Path) -> None:
     ((*encoded, copied),) = ask(program, [("moved", [])])
     assert encoded == [b"D14!K2!bD7!K2!b_0", b"", b"_1"]
