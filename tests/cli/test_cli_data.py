@@ -503,6 +503,31 @@ def test_dates_that_csv_has_no_text_for(
                 assert "out of range" not in (tmp_path / "out.csv").read_text()
 
 
+def test_times_that_json_is_not_made_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Python, which writes them, has the years 1 to 9999."""
+    far = 253_402_300_800
+    for number, type, csv_has_it in (
+        (far, pa.timestamp("s"), True),
+        (far * 1_000_000, pa.timestamp("us", "UTC"), True),
+        (-99_999_999_999, pa.timestamp("s"), True),
+        (far // 86_400, pa.date32(), True),
+        (10**15, pa.duration("s"), False),
+    ):
+        values = pa.array([None, number], pa.int32() if type == pa.date32() else pa.int64())
+        flat = values.cast(type)
+        for column, shown in (
+            (flat, f"{number} is a {type}"),
+            (pa.ListArray.from_arrays([0, 1, 2], flat), f"a list<item: {type}> is"),
+        ):
+            table = pa.table({"near": [1, 2], "far": column, "sig": ["I1!R1!"] * 2})
+            write_ipc(pa.ipc.new_file)(table, tmp_path / "in")
+            for end in ("jsonl", "csv"):
+                done = decode(tmp_path / "in", "-o", tmp_path / f"out.{end}")
+                is_refused = end == "jsonl" or "list" in shown or not csv_has_it
+                text = f".{end} cannot have this table: column 'far': {shown} beyond what JSON is"
+                assert (done == 1, text in capsys.readouterr().err) == (is_refused, is_refused)
+
+
 def test_values_of_csv_that_are_no_numbers(tmp_path: Path) -> None:
     """Negative infinity and times before the year 0, which begin as numbers do."""
     early = -1_000_000

@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import compress
 from typing import Any
 
-from fnabi.many._table._json import json_texts, refuse_same_names
+from fnabi.many._table._json import json_texts, refuse_far_times, refuse_same_names
 
 _PLAIN = (
     *("boolean", "integer", "floating", "decimal", "date", "time", "timestamp", "null"),
@@ -97,10 +97,15 @@ class CsvLines:
         """
         for name, column in zip(table.column_names, table.columns, strict=True):
             _refuse_far_years(name, column)
-        columns = [
-            json_texts(column) if text else column
-            for column, text in zip(table.columns, self._as_text, strict=True)
-        ]
+        columns = []
+        for name, column, text in zip(
+            table.column_names, table.columns, self._as_text, strict=True
+        ):
+            try:
+                columns.append(json_texts(column) if text else column)
+            except OverflowError:
+                refuse_far_times(name, column)
+                raise
         if not self._raw:
             columns = [
                 harmless(self._pyarrow.chunked_array(column)) if string else _harmless_value(column)

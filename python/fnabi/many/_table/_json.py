@@ -37,7 +37,8 @@ class JsonLines:
             pyarrow.
 
     Raises:
-        ArrowInvalid: when several columns, or several fields of a struct, have one name.
+        ArrowInvalid: when several columns, or several fields of a struct, have one name; also for
+            times beyond the year 9999 while batches are written.
 
     """
 
@@ -58,7 +59,12 @@ class JsonLines:
             names = part.schema.names
             columns = map(_whole_times, part.columns[: self._others])
             others = type(part).from_arrays([*columns], names=names[: self._others])
-            rows = _with_hex(others.to_pylist())
+            try:
+                rows = _with_hex(others.to_pylist())
+            except OverflowError:
+                for name, column in zip(others.schema.names, others.columns, strict=True):
+                    refuse_far_times(name, column)
+                raise
             lines = _lines_of(rows)
             if len(names) > self._others:
                 own = b"".join(self._convert(part.select(names[self._others :])))
@@ -207,6 +213,21 @@ def _types_inside(pyarrow: Any, type: Any) -> list[Any]:
     if types.is_map(type):
         return [type.key_type, type.item_type]
     return [type.field(index).type for index in range(type.num_fields)]
+
+
+def refuse_far_times(name: str, column: Any) -> None:
+    """Raise `pyarrow.ArrowInvalid` for a column that has a time which Python does not have."""
+    for value in column:
+        try:
+            value.as_py()
+        except OverflowError:
+            number = getattr(value, "value", None)
+            what = (
+                f"{number} is a {value.type}" if isinstance(number, int) else f"a {value.type} is"
+            )
+            limits = "the years 1 to 9999, and durations of 999,999,999 days"
+            text = f"column {name!r}: {what} beyond what JSON is made of: {limits}"
+            raise sys.modules["pyarrow"].ArrowInvalid(text) from None
 
 
 def refuse_same_names(types: Iterable[Any]) -> None:
