@@ -151,6 +151,9 @@ def test_what_varies_is_in_the_values() -> None:
     assert (found.values["dim"], found.values["wanted"], found.values["has"]) == ("1", "4", "3")
 
 
+VIEWS = DATA / "bytecode_types/declared_views@3.13.0@vmvx.vmfb"
+"""Its declarations have views, of which the bytecode asserts the types."""
+
 PLACES = (
     ("bytecode newer", CLASSIFIER, "the module has bytecode 17.0"),
     ("bytecode newer", CLASSIFIER, "loads in IREE 3.12.0 and 3.13.0"),
@@ -171,6 +174,8 @@ PLACES = (
     ("function, tool", CLASSIFIER, "the module exports normalize, dense, version, __init"),
     ("arguments few", CLASSIFIER, "normalize takes (input0: i8[?x64], input1: float32)"),
     ("dim, compiled", DATA / "needs/mm_vmvx.vmfb", "mm takes input0 as float32[?x16]"),
+    ("dim, compiled", VIEWS, "static takes input0 as float32[4x3]"),
+    ("arguments few, Python", VIEWS, "static takes (input0: float32[4x3]) -> "),
     ("parameters key", PARAMETERS, "needs the parameter model::layer.weight, 48 bytes"),
     ("parameters scope", PARAMETERS, "needs the parameter model::layer.bias, 12 bytes"),
     ("parameters absent", PARAMETERS, "the module imports from it: load"),

@@ -10,6 +10,7 @@ from fnabi.vmfb._records import Features
 from fnabi.vmfb._verdict import ranges, releases
 
 if TYPE_CHECKING:
+    from fnabi.types import Signature
     from fnabi.vmfb import Export, Module
 
 _Values: TypeAlias = dict[str, str]
@@ -144,7 +145,12 @@ def _count(values: _Values, module: Module) -> Iterator[str]:
     if len(exports) > 1 and wanted is not None:
         exports = [each for each in exports if _arity(each) == int(wanted)]
     for export in exports:
-        yield f"{export.name} takes {export.signature}"
+        yield f"{export.name} takes {_signature(export)}"
+
+
+def _signature(export: Export) -> Signature:
+    """Return the signature with the types that the bytecode asserts, as the runtime does."""
+    return export._accepted()[0]
 
 
 def _arity(export: Export) -> int:
@@ -157,7 +163,7 @@ def _input(values: _Values, module: Module) -> Iterator[str]:
     name = values["input"]
     digits = name.removeprefix("input")
     for export in _exports(values, module):
-        inputs = export.signature.inputs
+        inputs = _signature(export).inputs
         for number, each in enumerate(inputs):
             named = getattr(each, "name", None)
             if named == name or (digits.isdecimal() and int(digits) == number):
