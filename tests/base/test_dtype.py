@@ -252,6 +252,9 @@ def test_names_and_kinds() -> None:
         DType("float32", 32)
     with pytest.raises(CallError, match=r"^DType: bits: expected int, got str"):
         DType("float", "32")  # type: ignore[arg-type]
+    for more in ({"lanes": 4}, {"format": "tf32"}, {"format": "", "lanes": 0}):
+        with pytest.raises(CallError, match=r"^DType: bits: missing beside format and lanes"):
+            DType("float32", **more)  # type: ignore[arg-type]
 
 
 def test_members_of_enums_and_bools_become_plain_values() -> None:

@@ -108,6 +108,10 @@ class _DTypeMeta(msgspec.StructMeta):
             cls, kind: Any, bits: int | None = None, format: str = "", lanes: int = 1
         ) -> Any:
             if bits is None:
+                if format != "" or lanes != 1:
+                    raise ArgumentTypeError(
+                        "DType: bits: missing beside format and lanes, which a name contains"
+                    )
                 return _parsed(kind, "DType: kind")
             if kind not in get_args(DTypeKind):
                 kinds = f"one of {', '.join(get_args(DTypeKind))}"
