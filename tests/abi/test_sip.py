@@ -676,10 +676,15 @@ def test_encode_takes_signatures_only(value: Any) -> None:
         sip.encode(value)
 
 
-def test_encode_refuses_what_is_deeper_than_python_can_go() -> None:
+def test_structures_that_are_deeper_than_python_can_go() -> None:
     node: Node = Leaf(0)
+    values: Any = 1
     for _ in range(5_000):
-        node = Sequence(((0, node),))
+        node, values = Sequence(((0, node),)), [values]
+    with pytest.raises(CallError, match=r"^sip\.flatten: structure: nested too deeply"):
+        sip.flatten(node, values)
+    with pytest.raises(CallError, match=r"^sip\.unflatten: structure: nested too deeply"):
+        sip.unflatten(node, [1])
     with pytest.raises(CallError, match=r"^sip\.encode: .*(recursion|nested)"):
         sip.encode(Signature(node, None))
 

@@ -19,7 +19,7 @@ from fnabi._base.arguments import argument_error, check_type
 from fnabi._base.core import Data
 from fnabi._fnabi import lib
 from fnabi.abi._mangle import SipSignatureMangler, SipSignatureParser
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, Mismatch, type_name
+from fnabi.errors import TOO_DEEP, ArgumentTypeError, ArgumentValueError, Mismatch, type_name
 
 __all__ = [
     "Dict",
@@ -251,6 +251,8 @@ def flatten(structure: Node | None, values: object) -> list[Any]:
         _flatten(structure, values, flat)
     except Mismatch as problem:
         raise problem.kind(f"sip.flatten: values{problem.path}: {problem.reason}") from None
+    except RecursionError:
+        raise ArgumentValueError(f"sip.flatten: structure: {TOO_DEEP}") from None
     return [flat[index] for index in places]
 
 
@@ -318,7 +320,10 @@ def unflatten(structure: Node | None, flat: Iterable[Any]) -> Any:
         raise ArgumentValueError(
             f"sip.unflatten: flat: expected {len(places)} values, got {len(values)}"
         )
-    return None if structure is None else _unflatten(structure, values)
+    try:
+        return None if structure is None else _unflatten(structure, values)
+    except RecursionError:
+        raise ArgumentValueError(f"sip.unflatten: structure: {TOO_DEEP}") from None
 
 
 def _unflatten(node: Node, flat: list[Any]) -> Any:
