@@ -478,18 +478,17 @@ class _Parser:
             self.match(_REFERENCE)
             if self.text.startswith("<", self.at):
                 open_brackets += 1
-            elif self.text.startswith(">", self.at):
-                if open_brackets == 0:
-                    break
+            elif self.text.startswith(">", self.at) and open_brackets > 0:
                 open_brackets -= 1
-            else:
+            elif open_brackets > 0:
                 raise self.fail("malformed signature", "'>'")
+            else:
+                break
             self.at += 1
         name = self.text[start : self.at]
-        self.at += 1
         if not name:
-            self.at -= 1
             raise self.fail("malformed signature", "the name of a type, or '?'")
+        self.need(">")
         return None if name == "?" else name
 
     def quoted(self) -> str:

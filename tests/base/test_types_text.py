@@ -103,6 +103,17 @@ def test_texts(text: str, signature: Signature | None) -> None:
         assert read == Signature((Named("x", Buffer(FLOAT32, None)), Scalar(INT32)), ())
 
 
+@pytest.mark.parametrize("space", ["", " ", "\t\r\n"])
+def test_spaces_between_the_parts(space: str) -> None:
+    parts = ["(", "x", ":", "ref", "<", "!a<b>", ">", ",", "ref", "<", "?", ">", ",", "ref", "<"]
+    parts += ['"a b"', ">", ",", "list", "<", "null", ">", ",", "float32", "[", "?", "x", "3", "]"]
+    parts += [",", "array", "<", "?", ">", "[", "*", "]", ",", "(", "null", ",", ")", ",", "{"]
+    parts += ["k", ":", "[", "]", "}", ")", "->", "(", ")"]
+    expected = Signature.parse("".join(parts))
+    assert expected.inputs[:2] == (Named("x", Ref("!a<b>")), Ref())
+    assert Signature.parse(space + space.join(parts) + space) == expected
+
+
 def test_references_have_quotes_where_brackets_do_not_match() -> None:
     for name, plain in (
         ("!a<b<c>>", True),
@@ -127,6 +138,10 @@ def test_references_have_quotes_where_brackets_do_not_match() -> None:
         ("(float32[9223372036854775808]) -> ()", 28, "malformed shape"),
         ("() -> () x", 9, "text after the signature"),
         ("(ref<>) -> ()", 5, "the name of a type"),
+        ("(ref<", 5, "the name of a type"),
+        ("(ref<a", 6, "expected '>'"),
+        ("(ref<a b>) -> ()", 7, "expected '>'"),
+        ("(ref<a<b >>) -> ()", 8, "expected '>'"),
         ("((int32)) -> ()", 8, "malformed tuple"),
         ('("a: int32) -> ()', 1, "malformed quoted name"),
         ("é", 0, "expected '('"),
