@@ -304,9 +304,10 @@ _DEPTH_MAX = 128
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NAME = re.compile(r"[^\W\d][\w.$/-]*(?=[ \t\r\n]*:)|(?=\")")
 _WORD = re.compile(r"[a-z]\w*", re.ASCII)
-_DIGITS = re.compile(r"\d{1,19}", re.ASCII)
+_DIGITS = re.compile(r"\d+", re.ASCII)
 _REFERENCE = re.compile(r"[^\s<>\",]+")
 _DIM_MAX = 2**63 - 1
+_DIM_DIGITS = 19  # of more, Python may refuse to make an int
 
 
 class _Parser:
@@ -454,12 +455,14 @@ class _Parser:
         dims: list[int | None] = []
         while True:
             self.skip()
+            start = self.at
             digits = self.match(_DIGITS)
-            if digits is not None and int(digits) <= _DIM_MAX:
+            if digits is not None and len(digits) <= _DIM_DIGITS and int(digits) <= _DIM_MAX:
                 dims.append(int(digits))
             elif digits is None and self.take("?"):
                 dims.append(None)
             else:
+                self.at = start
                 most = f"a dim of at most {_DIM_MAX}"
                 raise self.fail("malformed shape", "a number or '?'" if digits is None else most)
             if self.take("]"):

@@ -135,7 +135,8 @@ def test_references_have_quotes_where_brackets_do_not_match() -> None:
         ("(flot32) -> ()", 1, "unknown type 'flot32'"),
         ("(float32[4y]) -> ()", 10, "expected 'x'"),
         ("(float32[-1]) -> ()", 9, "malformed shape"),
-        ("(float32[9223372036854775808]) -> ()", 28, "malformed shape"),
+        ("(float32[9223372036854775808]) -> ()", 9, "malformed shape"),
+        ("(float32[3x10000000000000000000]) -> ()", 11, "a dim of at most 9223372036854775807"),
         ("() -> () x", 9, "text after the signature"),
         ("(ref<>) -> ()", 5, "the name of a type"),
         ("(ref<", 5, "the name of a type"),
@@ -152,6 +153,11 @@ def test_errors_have_an_offset(text: str, offset: int, words: str) -> None:
         Signature.parse(text)
     assert caught.value.offset == offset
     assert words in str(caught.value)
+
+
+def test_a_dim_of_more_digits_than_python_reads() -> None:
+    with pytest.raises(FormatError, match=r"^malformed shape at byte 9, expected a dim of at most"):
+        Signature.parse(f"(float32[{'9' * 5000}]) -> ()")
 
 
 def test_nesting_is_limited() -> None:
