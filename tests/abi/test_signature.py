@@ -390,6 +390,9 @@ def test_builder() -> None:
 def test_builder_appends_to_itself() -> None:
     builder = SignatureBuilder().integer(1)
     builder.append_to(builder, "A")
+    text = r"^SignatureBuilder\.append_to: other: expected SignatureBuilder, got NoneType$"
+    with pytest.raises(CallError, match=text):
+        builder.append_to(None, "A")  # type: ignore[arg-type]
     assert builder.encoded == b"_1A3!_1"
 
 

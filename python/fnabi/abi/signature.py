@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import NamedTuple, NoReturn
 
 from fnabi._base import core, lane
-from fnabi._base.arguments import argument_error
+from fnabi._base.arguments import argument_error, check_type
 from fnabi._base.core import Data
 from fnabi._fnabi import ffi, lib
 
@@ -55,7 +55,11 @@ class SignatureBuilder(lane.SignatureBuilder):
 
     def append_to(self, other: SignatureBuilder, tag: str) -> None:
         """Append everything built so far to `other`, as one span with `tag`."""
-        other.span(self.encoded, tag)
+        try:
+            other.span(self.encoded, tag)
+        except AttributeError:
+            check_type("SignatureBuilder.append_to: other", other, SignatureBuilder)
+            raise
 
     def _integer(self, value: int, tag: str) -> SignatureBuilder:
         return self._append(_encode_integer(value, tag))
