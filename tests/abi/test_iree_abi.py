@@ -797,6 +797,10 @@ def test_strings_are_bytes() -> None:
     assert result('["py_homogeneous_list","i8"]', b"text") == b"text"
     assert result('["py_homogeneous_list","i8"]', [1, -2]) == [1, -2]
     assert refusal('["py_homogeneous_list","i8"]', "\ud800").startswith("0: 'utf-8' codec")
+    (view := memoryview(b"text")).release()
+    assert "released" in refusal('["py_homogeneous_list","i8"]', view)
+    with pytest.raises(CallError, match=r"result 0: .*released"):
+        result('["py_homogeneous_list","i8"]', view)
     for value in ("text", b"text", bytearray(b"text"), memoryview(b"text")):
         name = type(value).__name__
         for record in ('["py_homogeneous_list","i16"]', '["slist"]', '["stuple"]'):

@@ -373,7 +373,10 @@ def _unflatten_dict(type: Dict, value: Any) -> dict[str, Any]:
 
 def _elements(convert: _Converter, type: HomogeneousList, value: Any) -> list[Any] | bytes:
     if isinstance(value, (bytes, bytearray, memoryview)) and _is_byte(type.element):
-        return bytes(value)
+        try:
+            return bytes(value)
+        except ValueError as problem:  # it was released
+            raise Mismatch(str(problem)) from None
     _check_list(value)
     return _each(convert, count(), repeat(type.element), value)
 
