@@ -490,6 +490,15 @@ def test_dynamic_dims_of_unknown_ranks():
     assert raw.dynamic_dims(signature, (np.zeros((2, 3), "f4"), np.float32(1), 7)) == (2, 3)
 
 
+def test_names_of_arguments_and_results_are_ignored():
+    named = Signature.parse("(x: float32[?x3], y: int32) -> (z: float32[?], float32[2])")
+    arrays = [np.zeros((4, 3), np.float32), 5]
+    dims = raw.dynamic_dims(named, arrays)
+    assert dims == raw.dynamic_dims(named.without_names(), arrays) == (4,)
+    first, second = raw.allocate_results(named, lambda dims: [np.zeros(dims, np.float32)], dims)
+    assert (first.shape, second.shape) == ((4,), (2,))
+
+
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [

@@ -207,7 +207,7 @@ def dynamic_dims(signature: Signature, arrays: Sequence[object]) -> tuple[int, .
     """Return the dynamic dims of all input buffers, in order, for the result allocator.
 
     Args:
-        signature: The raw signature of the function.
+        signature: The raw signature of the function. Names of its arguments are ignored.
         arrays: One value for each input: for a buffer an object that `describe` accepts, or a
             description; for any other input any value.
 
@@ -228,7 +228,7 @@ def dynamic_dims(signature: Signature, arrays: Sequence[object]) -> tuple[int, .
 
     """
     with naming("raw.dynamic_dims"):
-        _expect(signature, Signature, "signature")
+        signature = _expect(signature, Signature, "signature").without_names()
         _expect(arrays, (tuple, list), "arrays")
         if len(arrays) != len(signature.inputs):
             raise ArgumentValueError(f"arrays: expected {len(signature.inputs)}, got {len(arrays)}")
@@ -254,7 +254,7 @@ def allocate_results(
     installed, else memoryviews of that shape, which only Python's own element types have.
 
     Args:
-        signature: The raw signature of the function.
+        signature: The raw signature of the function. Names in it are ignored.
         allocator: The function that attribute ``fbr`` names,
             ``tuple<buffer> __allocate_results(tuple<int> dynamic_dims)``. It accepts `dims`, and
             returns a tuple or list with one writable buffer, or None, for each buffer with dynamic
@@ -279,7 +279,7 @@ def allocate_results(
 
     """
     with naming("raw.allocate_results"):
-        _expect(signature, Signature, "signature")
+        signature = _expect(signature, Signature, "signature").without_names()
         static: dict[int, Buffer] = {}
         dynamic: dict[int, Buffer] = {}
         for place, type in enumerate(signature.results):
