@@ -577,6 +577,9 @@ def test_mangler_refuses_other_types(type: Any) -> None:
         RawSignatureMangler().add_scalar(type)
     with pytest.raises(CallError, match=r"RawSignatureMangler\.add_shaped_nd_buffer"):
         RawSignatureMangler().add_shaped_nd_buffer(type, [])
+    text = r"^RawSignatureMangler\.to_function_signature: results: expected RawSignature"
+    with pytest.raises(CallError, match=text):
+        RawSignatureMangler.to_function_signature(RawSignatureMangler(), type)
 
 
 LENIENT = [

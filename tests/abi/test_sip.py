@@ -1010,6 +1010,8 @@ def test_mangler_refuses_other_paths(path: Any) -> None:
         SipSignatureMangler().set_raw_signature_index(0, ["\ud800"])
     with pytest.raises(CallError, match=r"set_raw_signature_index: index: expected an int"):
         SipSignatureMangler().set_raw_signature_index("0", [])  # type: ignore[arg-type]
+    with pytest.raises(CallError, match=r"to_function_signature: inputs: expected SipSignatureMan"):
+        SipSignatureMangler.to_function_signature(None, None)  # type: ignore[arg-type]
 
 
 def test_mangler_nests_as_deep_as_the_parser() -> None:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import msgspec
 
 from fnabi._base import core
+from fnabi._base.arguments import check_type
 from fnabi._base.core import Data
 from fnabi._fnabi import lib
 from fnabi.abi._scalar import ScalarType
@@ -41,6 +42,11 @@ class VisitingParser:
             self._error = error
 
 
+def _check_sides(mangler: type, inputs: object, results: object) -> None:
+    for name, side in (("inputs", inputs), ("results", results)):
+        check_type(f"{mangler.__name__}.to_function_signature: {name}", side, mangler)
+
+
 class RawSignatureMangler:
     """Builder of one side of a signature, value by value.
 
@@ -63,6 +69,7 @@ class RawSignatureMangler:
         inputs: RawSignatureMangler, results: RawSignatureMangler
     ) -> SignatureBuilder:
         """Combine both sides into the signature of a function."""
+        _check_sides(RawSignatureMangler, inputs, results)
         function = SignatureBuilder()
         inputs._builder.append_to(function, "I")
         results._builder.append_to(function, "R")
@@ -306,6 +313,7 @@ class SipSignatureMangler:
         inputs: SipSignatureMangler, results: SipSignatureMangler
     ) -> SignatureBuilder:
         """Combine both sides into the signature of a function."""
+        _check_sides(SipSignatureMangler, inputs, results)
         function = SignatureBuilder()
         inputs.to_structure_signature().append_to(function, "I")
         results.to_structure_signature().append_to(function, "R")
