@@ -5,8 +5,8 @@
  *                   '(' values? ') -> (' values? ')'
  *   values      ::= value (', ' value)*
  *   value       ::= '%' name ': ' type (' ' attributes)?
- *   attributes  ::= '{' attribute (', ' attribute)* '}'
- *   attribute   ::= key ' = ' text
+ *   attributes  ::= '{' (attribute (', ' attribute)*)? '}'
+ *   attribute   ::= key (' = ' text)?
  *   type        ::= '!'? [A-Za-z] [A-Za-z0-9_$.-]* ('<' text '>')?
  *                 | '(' text ')' ' -> ' type-or-'(' text ')'
  *   text        ::= any bytes with brackets and quotes that match
