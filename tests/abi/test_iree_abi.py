@@ -857,6 +857,10 @@ def test_arrays_of_references() -> None:
     assert result('["ndarray","unknown",2,null,null]', [[], [0, 10**30]]) == []
     assert flat('["ndarray","unknown",null]', array)[1] == [2, 3]
     assert result('["ndarray","unknown",null]', [[X, Y], [1, 2]]) == [[X, Y]]
+    assert len(result('["ndarray","unknown",null]', [[], [1, 1 << 20, 0]])[0]) == 1 << 20
+    for dims in ([(1 << 20) + 1, 0], [10**30, 0, 5], [2, 1 << 20, 0]):
+        with pytest.raises(CallError, match=r"result 0: \[.*\] has more than 1,048,576 lists wit"):
+            result('["ndarray","unknown",null]', [[], dims])
     strings = '["ndarray",["py_homogeneous_list","i8"],1,null]'
     assert flat(strings, ["ab", b"c"]) == [[b"ab", b"c"], [2]]
     assert result(strings, [[b"ab", b"c"], [2]]) == [b"ab", b"c"]

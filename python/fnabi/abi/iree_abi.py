@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import count, product, repeat
+from itertools import count, product, repeat, takewhile
 from math import prod
 from operator import index
 from typing import Any, TypeAlias
@@ -212,7 +212,8 @@ def unflatten(signature: types.Signature, results: Sequence[Any]) -> Any:
 
     This is the inverse of `flatten`, for the results. When a List, Tuple or Dict is the only
     result, its slots are the function's results. The elements of a HomogeneousList stay bytes
-    where they come as bytes; a RefArray becomes nested lists, and the value itself at rank 0.
+    where they come as bytes; a RefArray becomes nested lists, and the value itself at rank 0. One
+    of dims such as ``[n, 0]`` becomes at most 1,048,576 empty lists.
 
     Returns:
         None for no results, the result itself for one, a tuple for several.
@@ -429,6 +430,10 @@ def _flatten_array(type: RefArray, value: Any) -> Any:
     return [_array_elements(_flatten, type, dims, values), dims]
 
 
+_EMPTY_MAX = 1 << 20
+"""The most empty lists that an array becomes: a few bytes of dims stand for any number of them."""
+
+
 def _unflatten_array(type: RefArray, value: Any) -> Any:
     if isinstance(type.element, Null):
         return value
@@ -442,6 +447,8 @@ def _unflatten_array(type: RefArray, value: Any) -> Any:
     if prod(dims) != len(values):
         raise Mismatch(f"{len(values)} values do not fill the shape {dims}")
     _check_shape(type, dims)
+    if not values and prod(takewhile(bool, dims)) > _EMPTY_MAX:
+        raise Mismatch(f"{dims} has more than {_EMPTY_MAX:,} lists without a value")
     return _nest(iter(_array_elements(_unflatten, type, dims, values)), dims)
 
 
