@@ -300,7 +300,7 @@ def _join(types: tuple[Type, ...]) -> str:
 # A plain reference has no spaces, quotes or commas, and its angle brackets match. A dtype is a name
 # that `DType.parse` reads. Spaces between the parts may be left out or be more.
 _T = TypeVar("_T")
-_DEPTH_MAX = 128
+_DEPTH_MAX = 130  # 128 levels of brackets, a name before them and a type in them
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NAME = re.compile(r"[^\W\d][\w.$/-]*(?=[ \t\r\n]*:)|(?=\")")
 _WORD = re.compile(r"[a-z]\w*", re.ASCII)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fnabi import CallError, FormatError, iree_abi, vmfb
+from fnabi import CallError, FormatError, declaration, iree_abi, vmfb
 from fnabi.types import (
     Buffer,
     Dict,
@@ -163,6 +163,18 @@ def test_a_dim_of_more_digits_than_python_reads() -> None:
 def test_nesting_is_limited() -> None:
     with pytest.raises(FormatError, match="nested too deeply"):
         Signature.parse("(" + "[" * 5000 + "]" * 5000 + ") -> ()")
+    with pytest.raises(FormatError, match="nested too deeply"):
+        Signature.parse("(" + "x:" * 5000 + "null) -> ()")
+
+
+def test_types_that_other_texts_nest_as_deep_as_they_may() -> None:
+    declared = "!util.list<" * 128 + "i32" + ">" * 128
+    signature = declaration.parse(f"sync func @f(%x: {declared}) -> ()").signature
+    assert Signature.parse(str(signature)) == signature
+    for begin, end in (('["slist",', "]"), ('["stuple",', "]"), ('["ndarray",', ",null]")):
+        text = f'{{"a":[["named","x",{begin * 125}null{end * 125}]],"r":[]}}'
+        nested = iree_abi.parse(text)
+        assert Signature.parse(str(nested)) == nested
 
 
 def test_bad_calls() -> None:
