@@ -612,6 +612,12 @@ def test_encode_takes_dims_of_other_integers() -> None:
         assert text == '{"a":[["ndarray","f32",2,3,null],["ndarray","unknown",1,3]],"r":[]}'
 
 
+def test_encode_takes_names_of_numpy() -> None:
+    for name in (np.str_("x"), np.array(["x"])[0]):
+        signature = Signature((Named(name, Dict(((name, Null()),))),), ())
+        assert iree_abi.encode(signature) == '{"a":[["named","x",["sdict",["x",null]]]],"r":[]}'
+
+
 def test_encode_names_the_part() -> None:
     with pytest.raises(
         CallError, match=r"^iree_abi\.encode: results\[1\]: .named. is only allowed"

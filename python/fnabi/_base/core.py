@@ -331,7 +331,7 @@ def encode(
         try:
             message = pack(value)
         except TypeError:  # such as an integer of NumPy
-            message = pack(_with_ints(value))
+            message = pack(_plain(value))
     except OverflowError as problem:
         text = f"{function}: {argument}: an integer does not fit in {integers}"
         raise RangeError(text) from problem
@@ -401,16 +401,18 @@ def pack(value: object) -> bytes:
     return message
 
 
-def _with_ints(value: Any) -> Any:
-    """Return a value with ints for its other integers.
+def _plain(value: Any) -> Any:
+    """Return a value with plain ints and strs, as those of NumPy are not.
 
     A hook of msgspec would run their code while msgspec is inside a list, which it may change.
     """
     if isinstance(value, msgspec.Struct):
-        return type(value)(*map(_with_ints, msgspec.structs.astuple(value)))
+        return type(value)(*map(_plain, msgspec.structs.astuple(value)))
     if isinstance(value, (list, tuple)):
-        return tuple(map(_with_ints, value))
-    if value is None or isinstance(value, (str, bytes, bool, float)):
+        return tuple(map(_plain, value))
+    if isinstance(value, str):
+        return str.__str__(value)
+    if value is None or isinstance(value, (bytes, bool, float)):
         return value
     try:
         return operator.index(value)
