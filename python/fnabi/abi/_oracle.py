@@ -170,7 +170,9 @@ def oracle(buffer_type: Buffer, description: BufferDescription) -> BufferDescrip
     - a narrower kind: complex to float, float to integer, anything to bool;
     - a change of sign that loses values: signed to unsigned, unsigned to signed of the same or a
       smaller width;
-    - ambiguous conversions: index, and signless integers of another width.
+    - ambiguous conversions: of index and to it, and of signless integers to anything but an
+      integer of the same width;
+    - any other dtype to float8_e8m0fnu, which has neither a sign nor a zero.
 
     A signature's signless integers accept signed and unsigned ones of the same width as they are.
 
