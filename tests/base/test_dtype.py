@@ -3,6 +3,7 @@
 import enum
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -255,6 +256,17 @@ def test_names_and_kinds() -> None:
     for more in ({"lanes": 4}, {"format": "tf32"}, {"format": "", "lanes": 0}):
         with pytest.raises(CallError, match=r"^DType: bits: missing beside format and lanes"):
             DType("float32", **more)  # type: ignore[arg-type]
+
+
+def test_long_names_take_linear_time() -> None:
+    for text in ("float8_e1m" + "1" * 30_000 + "_", "float8_e1m" + "x1" * 30_000 + "_"):
+        before = time.process_time()
+        for parse in (DType.parse, Signature.parse):
+            with pytest.raises(
+                ValueError, match=r"^(DType\.parse: text: expected|malf|unknown ty)"
+            ):
+                parse(text if parse == DType.parse else f"({text}) -> ()")
+        assert time.process_time() - before < 5
 
 
 def test_members_of_enums_and_bools_become_plain_values() -> None:
