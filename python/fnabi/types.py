@@ -21,6 +21,7 @@ from typing import Self, TypeAlias, TypeVar, get_args
 from fnabi._base import records
 from fnabi._base.core import Data, text_of
 from fnabi._base.dtype import DType, DTypeKind, Record, meant_dtype
+from fnabi._base.text import cut
 from fnabi._fnabi import lib
 from fnabi.errors import CallError, FormatError, excerpt
 
@@ -306,6 +307,7 @@ _NAME = re.compile(r"[^\W\d][\w.$/-]*(?=[ \t\r\n]*:)|(?=\")")
 _WORD = re.compile(r"[a-z]\w*", re.ASCII)
 _DIGITS = re.compile(r"\d+", re.ASCII)
 _REFERENCE = re.compile(r"[^\s<>\",]+")
+_SHOWN = 40  # the most characters of a word that an error shows
 _DIM_MAX = 2**63 - 1
 _DIM_DIGITS = 19  # of more, Python may refuse to make an int
 
@@ -420,7 +422,8 @@ class _Parser:
             dtype = DType.parse(word)
         except CallError:
             self.at = start
-            raise self.fail(f"unknown type {word!r}", meant_dtype(word)) from None
+            meant = meant_dtype(word) if len(word) <= _SHOWN else None
+            raise self.fail(f"unknown type {cut(word, _SHOWN)!r}", meant) from None
         return Buffer(dtype, self.shape()) if self.take("[") else Scalar(dtype)
 
     def read_tuple(self) -> Type:

@@ -160,6 +160,13 @@ def test_a_dim_of_more_digits_than_python_reads() -> None:
         Signature.parse(f"(float32[{'9' * 5000}]) -> ()")
 
 
+def test_errors_show_the_start_of_a_long_word() -> None:
+    for word in ("a" * 100_000, "f" + "1" * 100_000):
+        with pytest.raises(FormatError, match=r"^unknown type '[a-z].*\.\.\.' at byte 1") as caught:
+            Signature.parse(f"({word}) -> ()")
+        assert len(str(caught.value)) < 300
+
+
 def test_nesting_is_limited() -> None:
     with pytest.raises(FormatError, match="nested too deeply"):
         Signature.parse("(" + "[" * 5000 + "]" * 5000 + ") -> ()")
