@@ -433,6 +433,17 @@ def test_clients_pass_the_type_checker(tmp_path: Path) -> None:
     check(tmp_path, *files)
 
 
+def test_a_method_does_not_hide_the_class_of_a_structure(tmp_path: Path) -> None:
+    """Hints in a class name what the class has before they name what the module has."""
+    pair = [["named", "p", ["sdict", ["x", "i32"]]]]
+    signature = described(pair, ["i32"])
+    named = [(name, b"0r_i", signature) for name in (b"h", b"HP", b"M", b"last")]
+    text = FORMATS["python"](vmfb.from_buffer(exporting(*named)), "m").text
+    assert "class M(Client):" in text
+    write(tmp_path, "client.py", text)
+    check(tmp_path, "client.py")
+
+
 # --------------------------------------------------------------------------------------- schemas
 
 

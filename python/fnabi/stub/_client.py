@@ -48,6 +48,8 @@ def client(interface: Interface, output: str | None) -> Stub:
     asynchronous = [entry.export.name for entry in called if entry.export.is_async]
     scope = Names(reserved=OWN)
     name = scope.add(_class_name(interface.name), "Module")
+    for entry in called:  # a method would hide a structure of its name from the hints in the class
+        scope.add(entry.identifier)
     structures = _Structures(scope)
     methods = [line for entry in called for line in ("", *_method(entry, structures))]
     where, _ = location(interface.path, output)
