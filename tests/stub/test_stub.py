@@ -210,12 +210,18 @@ def test_names_of_members_that_python_does_not_allow(tmp_path: Path) -> None:
         'typed.Odd: the field "Sequence" hides a name that the class uses for types; use getattr',
         'typed.Odd: the field "__doc__" has a name that Python gives a meaning',
         'typed.Odd: the method "in" is a keyword; use getattr',
+        'typed.Own: the field "Pair" hides a name that the class uses for types; use getattr',
     )
     for notice in stub.notices:
         assert f"# {notice}\n" in stub.text
     typed = imported(write(tmp_path, "typed.py", stub.text))
     assert getattr(typed.Odd(**{"class": 5}), "two words") == 7
-    write(tmp_path, "use.py", "import typed\ntyped.Odd(1, b=typed.Pair(1, rest=[2]).first)\n")
+    pair = typed.Pair(1, rest=[2])
+    own = typed.Own(self=3, Pair=pair)
+    assert (own.self, own.same(pair).first) == (3, 1)
+    uses = ["import typed", "pair = typed.Pair(1, rest=[2])", "typed.Odd(1, b=pair.first)"]
+    uses.append("first: int = typed.Own(3, Pair=pair).same(pair).first")
+    write(tmp_path, "use.py", "\n".join(uses) + "\n")
     check(tmp_path, "typed.py", "use.py")
 
 

@@ -12,7 +12,7 @@ from fnabi.calls._object import Object
 from fnabi.calls.reflection import ObjectType, initialiser_fields, is_by_name
 from fnabi.stub._code import docstring, function, indented, literal, remark
 from fnabi.stub._functions import parameters, result_hint
-from fnabi.stub._hints import HINT_WORDS, ModuleSpelling
+from fnabi.stub._hints import ModuleSpelling
 
 _INITIALISER = "__ffi_init__"
 
@@ -47,7 +47,7 @@ def class_lines(
     for member_name, member in members.items():
         if member_name.startswith("__ffi_"):
             continue  # of the runtime: the constructor, equality, repr
-        problem = _problem(member_name)
+        problem = _problem(member_name, spelling)
         if problem:
             kind = "field" if isinstance(member, Field) else "method"
             text = f"{found.type_key}: the {kind} {literal(member_name)} {problem}"
@@ -68,12 +68,12 @@ def class_lines(
     return ClassLines(guarded, notices)
 
 
-def _problem(name: str) -> str | None:
+def _problem(name: str, spelling: ModuleSpelling) -> str | None:
     if not name.isidentifier() or not name.isascii():
         return "is no identifier; use getattr"
     if keyword.iskeyword(name):
         return "is a keyword; use getattr"
-    if name in HINT_WORDS:
+    if name in spelling.words:
         return "hides a name that the class uses for types; use getattr"
     if name.startswith("__"):
         return "has a name that Python gives a meaning"
@@ -90,8 +90,7 @@ def _constructor(found: ObjectType, spelling: ModuleSpelling) -> list[str]:
     if fields is None:
         return []
     declared = ["self"]
-    bad = [field for field in fields if _problem(field.name)]
-    if bad:
+    if any(field.name == "self" or _problem(field.name, spelling) for field in fields):
         return ["", *function("__init__", ["self", "*args: Any", "**named: Any"], "None", [])]
     by_name = False
     for field in fields:

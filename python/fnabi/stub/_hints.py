@@ -69,10 +69,14 @@ class ModuleSpelling(schema.Spelling):
     Args:
         classes: The names of the classes that the module has, by the keys of their types.
 
+    Attributes:
+        words: The names that hints use, which no member of a class may hide.
+
     """
 
     def __init__(self, classes: Mapping[str, str]) -> None:
         self._classes = classes
+        self.words = HINT_WORDS.union(classes.values())
 
     def plain(self, name: str, result: bool) -> str | None:
         if name in self._classes:

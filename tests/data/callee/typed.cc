@@ -74,6 +74,17 @@ class OddObj : public ffi::Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("typed.Odd", OddObj, ffi::Object);
 };
 
+// The names of its fields are those that a class of Python uses itself.
+class OwnObj : public ffi::Object {
+ public:
+  int64_t number = 1;
+  Pair pair;
+
+  Pair Same(Pair of) { return of; }
+
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("typed.Own", OwnObj, ffi::Object);
+};
+
 static int64_t Sum(Pair pair) {
   int64_t sum = pair->first;
   for (int64_t each : pair->rest) sum += each;
@@ -214,6 +225,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_rw("Sequence", &OddObj::c, refl::default_value(7))
       .def_rw("__doc__", &OddObj::d, refl::default_value(7))
       .def("in", &OddObj::Sum);
+  refl::ObjectDef<OwnObj>()
+      .def_ro("self", &OwnObj::number)
+      .def_ro("Pair", &OwnObj::pair)
+      .def("same", &OwnObj::Same);
   Undescribed();
   refl::GlobalDef()
       .def(
