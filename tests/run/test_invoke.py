@@ -7,6 +7,7 @@ import decimal
 import enum
 import json
 import math
+import re
 import subprocess
 import sys
 import types
@@ -648,6 +649,28 @@ def test_a_resulting_structure_of_another_size() -> None:
 
     function = Invoker(Context(fill), DEVICE, Named(args(r=["i32", ["slist", *["i32"] * 3]])))
     with pytest.raises(CallError, match="Invoker: result 1: expected 3 values, got 2"):
+        function()
+
+
+@pytest.mark.parametrize(
+    ("type", "fill", "reason"),
+    [
+        (["ndarray", "i32", 1, 2], ints(3), "expected i32[2]: list element is not a ref"),
+        (["ndarray", "i32", 1, 2], listed, "expected a buffer view"),
+        (["py_homogeneous_list", "i32"], ints(3), "expected list<i32>: Could not access list"),
+        (["py_homogeneous_list", "i32"], views(I32), "expected list<i32>: Could not deref list"),
+    ],
+    ids=["number", "list", "no list", "array"],
+)
+def test_a_result_of_another_kind(type: Any, fill: Fill, reason: str) -> None:
+    """The texts of the runtime name neither the function nor the result."""
+
+    def both(outputs: Any) -> None:
+        outputs.push_int(1)
+        fill(outputs)
+
+    function = Invoker(Context(both), DEVICE, Named(args(r=["i32", type])))
+    with pytest.raises(CallError, match=f"^Invoker: result 1: {re.escape(reason)}"):
         function()
 
 

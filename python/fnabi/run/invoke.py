@@ -266,6 +266,9 @@ class Marshaller:
             except Unfit as problem:
                 text = f"{where}: result {index}: {problem}"
                 raise problem.kind(text) from problem.__cause__
+            except (IndexError, RuntimeError, ValueError) as problem:  # of the runtime
+                text = f"{where}: result {index}: expected {type}: {problem}"
+                raise CallError(text) from problem
         return values
 
     def _push(self, packed: Any, type: Type, value: Any) -> None:
@@ -465,6 +468,8 @@ class Marshaller:
         return float(self._numpy.array(low, word).view(numpy_dtype))
 
     def _array(self, view: Any, dtype: DType | None) -> Any:
+        if view is None:
+            raise Unfit("expected a buffer view", CallError)
         numpy_dtype = None if dtype is None else dtype.to_numpy()
         if dtype is not None and dtype.kind != "bool" and self._to_host:
             numpy_dtype = None  # the buffer view knows its own
