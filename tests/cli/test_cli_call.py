@@ -217,6 +217,8 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
         ("bool=[true,0,1]", "bool", [True, False, True]),
         ("f32=[]", "float32", []),
         ("c64=[1]", "complex64", [[1, 0]]),
+        (f"ui64=[1, {2**64 - 1}]", "uint64", [1, 2**64 - 1]),
+        (f"f64=[-1, {2**63}]", "float64", [-1, 2.0**63]),
     ],
 )
 def test_lists_with_a_type_are_arrays(text: str, dtype: str, data: Any) -> None:
@@ -256,6 +258,9 @@ def test_lists_with_a_type_of_ml_dtypes() -> None:
         ("i8=[1.5]", " (i8): a fraction, expected whole numbers"),
         ("i8=[1,300]", " (i8): 300 does not fit in i8"),
         ("ui8=[-1]", " (ui8): -1 does not fit in uint8"),
+        ("ui64=[1,-1]", " (ui64): -1 does not fit in uint64"),
+        (f"i64=[{2**63}]", f" (i64): {2**63} does not fit in i64"),
+        (f"int64=[1,{2**63}]", f" (int64): {2**63} does not fit in int64"),
         ("f16=[1,1e9]", " (f16): 1000000000.0 does not fit in float16"),
         ("u8=[1]", ": unknown type u8; did you mean uint8?"),
         ("u8[2]=0", ": unknown type u8[2]; did you mean uint8?"),
@@ -284,6 +289,9 @@ def test_lists_are_tensors_where_the_function_takes_these() -> None:
     assert run("call", kernels, "norm", "[3.0, 4]") == Run(0, "5.0\n", "")
     done = run("call", kernels, "axpy", "2", "[1.0, 2]", "[3.5, 4]")
     assert done.out == "changed argument 2: array([5.5, 8. ], dtype=float32)\n"
+    assert run("call", kernels, "norm", "[1, -1e40]") == Run(
+        1, "", "fnabi: argument 0: -1e+40 does not fit in float32\n"
+    )
     for text, passed in (("[3, 4]", "int64[2]"), ("[[1.5]]", "float32[1x1]")):
         done = run("call", kernels, "norm", text)
         assert (done.status, done.out) == (1, "")

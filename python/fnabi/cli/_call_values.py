@@ -113,11 +113,24 @@ def _array(what: str, value: Any, type: tuple[DType, tuple[Dim, ...] | None] | N
         found = found.astype(numpy.float32)
     if found.dtype.kind not in _NUMBERS:
         raise ArgumentError(f"{what}: expected numbers of at most 64 bits, or lists of them")
+    if found.dtype.kind == "f":
+        found = _exact(value, found)
     if type is None:
-        return found.astype(numpy.float32) if found.dtype.kind == "f" else found
+        return _cast(what, found, DType("float", 32)) if found.dtype.kind == "f" else found
     dtype, dims = type
     made = _cast(what, found, dtype)
     return made if dims is None else _shaped(what, made, dims)
+
+
+def _exact(value: Any, found: Any) -> Any:
+    """Return the whole numbers that NumPy has made floats of, because one is above int64."""
+    numpy = load_numpy("fnabi call")
+    if any(isinstance(each, float) for each in numpy.array(value, object).flat):
+        return found
+    try:
+        return numpy.array(value, numpy.uint64)
+    except OverflowError:  # some are below 0
+        return found
 
 
 def _cast(what: str, found: Any, dtype: DType) -> Any:
@@ -127,7 +140,9 @@ def _cast(what: str, found: Any, dtype: DType) -> Any:
     with numpy.errstate(all="ignore"):  # what does not fit is an error below
         made = found.astype(dtype.to_numpy())
         is_whole = dtype.kind not in ("float", "bfloat", "complex")
-        kept = made.astype(found.dtype) == found if is_whole else numpy.isfinite(made)
+        kept = numpy.isfinite(made)
+        if is_whole:  # the sign, as 64 bits come back from the other kind unchanged
+            kept = (made.astype(found.dtype) == found) & ((made < 0) == (found < 0))
     if not numpy.all(kept | ~numpy.isfinite(found)):
         raise ArgumentError(f"{what}: {found[~kept].flat[0]} does not fit in {dtype}")
     return made
