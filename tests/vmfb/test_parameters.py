@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from pathlib import Path
 
@@ -139,6 +140,27 @@ def test_other_formats(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(FormatError, match="damaged safetensors file"):
         parameters.read(path)
+
+
+def test_types_of_safetensors(tmp_path: Path) -> None:
+    """The sizes of all dtypes that the package knows are those of the data."""
+    safetensors = pytest.importorskip("safetensors")
+    path = tmp_path / "p.safetensors"
+
+    def write(dtype: str, size: int) -> None:
+        entry = {"dtype": dtype, "shape": [8], "data_offsets": [0, size]}
+        header = json.dumps({"x": entry}).encode()
+        path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(size))
+
+    write("?", 8)
+    with pytest.raises(safetensors.SafetensorError) as caught:
+        safetensors.safe_open(path, framework="numpy")
+    known = re.findall("`([A-Z]+[0-9A-Z_]*)`", str(caught.value).partition("expected")[2])
+    assert {"F32", "U8"} <= {*known}
+    for dtype in known:
+        bits = 8 if dtype == "BOOL" else int(re.findall("[0-9]+", dtype)[0])
+        write(dtype, bits)
+        assert parameters.read(path) == {"x": bits}
 
 
 def gguf(*pairs: bytes, tensors: bytes = b"", count: int = 0, order: str = "<") -> bytes:
