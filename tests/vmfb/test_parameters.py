@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import struct
 from pathlib import Path
@@ -291,6 +292,11 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == f"fnabi: {reason}\n"
     assert main(["verify", f"--against={tmp_path / 'none'}", module]) == 1
     assert "No such file" in capsys.readouterr().err
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        assert main(["verify", f"--against={tmp_path / 'pipe'}", module]) == 1
+        reason = f"{tmp_path / 'pipe'}: a FIFO, expected a regular file"
+        assert capsys.readouterr().err == f"fnabi: {reason}\n"
 
 
 def test_the_package_of_a_format_is_missing(tmp_path: Path) -> None:

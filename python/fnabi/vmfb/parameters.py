@@ -39,7 +39,7 @@ from math import prod
 from typing import Any, Literal, TypeAlias
 
 from fnabi._base.arguments import check_items, check_type
-from fnabi._base.files import open_file, path_text
+from fnabi._base.files import check_regular, open_file, path_text
 from fnabi.errors import FormatError, MissingPackageError
 from fnabi.vmfb._records import Finding
 from fnabi.vmfb.needs import Parameter
@@ -80,6 +80,7 @@ def read(path: str | os.PathLike[str]) -> Index:
 
     """
     path = path_text("parameters.read: path", path)
+    check_regular(path)
     with open_file(path) as file:
         start = file.read(9)
         if start[:4] in (b"IRPA", b"GGUF"):
