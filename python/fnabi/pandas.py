@@ -53,7 +53,7 @@ def decode(texts: pd.Series, abi: AnyAbi = "raw") -> pd.DataFrame:
     abi = check_abi("pandas.decode", abi)
     if not isinstance(texts, pandas.Series):
         raise argument_error("pandas.decode: texts", "a Series of pandas", texts)
-    return engine.decode_alone("pandas.decode", texts.to_frame(engine.TEXT), abi)
+    return engine.decode_alone("pandas.decode: texts", texts.to_frame(engine.TEXT), abi)
 
 
 class _Accessor:

@@ -68,7 +68,8 @@ def decode(texts: _Texts, abi: AnyAbi = "raw") -> _Texts:
 
 def _decode(texts: pl.Series, abi: Abi) -> pl.Series:
     table = texts.to_frame(engine.TEXT)
-    return engine.decode_alone("polars.decode", table, abi, "decoded").to_series().alias(texts.name)
+    found = engine.decode_alone("polars.decode: texts", table, abi, "decoded")
+    return found.to_series().alias(texts.name)
 
 
 @cache

@@ -113,10 +113,10 @@ def test_any_name_of_a_new_column() -> None:
 
 
 def test_what_is_no_text() -> None:
-    with pytest.raises(CallError, match=r"^pandas.decode: column: unsupported Arrow type, expecte"):
+    with pytest.raises(CallError, match=r"^pandas.decode: texts: unsupported Arrow type, expecte"):
         pd.Series([1]).fnabi.decode()
     for bad in ([{1}, "a"], [None, 2**70], ["\ud800"]):
-        with pytest.raises(CallError, match=r"^pandas.decode: column: no Arrow type has these obj"):
+        with pytest.raises(CallError, match=r"^pandas.decode: texts: no Arrow type has these obj"):
             pd.Series(bad, dtype=object).fnabi.decode()
     with pytest.raises(CallError, match=r"^pandas.decode: abi: expected one of raw, .* got 'odd'"):
         pd.Series(["a"]).fnabi.decode("odd")

@@ -109,12 +109,12 @@ def test_a_query_is_sent_elsewhere() -> None:
 
 def test_what_is_no_text() -> None:
     for bad in (pl.Series("n", [1]), pl.Series("n", [["I1!R1!"]])):
-        with pytest.raises(CallError, match=r"^polars.decode: column: unsupported Arrow type, exp"):
+        with pytest.raises(CallError, match=r"^polars.decode: texts: unsupported Arrow type, exp"):
             bad.fnabi.decode()
-        with pytest.raises(CallError, match=r"^polars.decode: column: unsupported Arrow type, exp"):
+        with pytest.raises(CallError, match=r"^polars.decode: texts: unsupported Arrow type, exp"):
             pl.select(pl.lit(bad).fnabi.decode())
     objects = pl.Series("o", [object()], pl.Object)
-    with pytest.raises(CallError, match=r"^polars.decode: column: 'text' has Python objects, exp"):
+    with pytest.raises(CallError, match=r"^polars.decode: texts: has Python objects, expec"):
         objects.fnabi.decode()
     for given in (objects, objects.to_frame()):
         with pytest.raises(CallError, match=r"^decode_columns: strings: 'o' has Python objects, e"):

@@ -114,18 +114,23 @@ def _renamed(argument: str) -> Iterator[None]:
         raise type(problem)(text.replace("arrow.decode", function, 1)) from None
 
 
-def decode_alone(function: str, table: _Table, abi: Abi, into: str | None = None) -> _Table:
+def decode_alone(argument: str, table: _Table, abi: Abi, into: str | None = None) -> _Table:
     """Decode a table whose only column is `TEXT`, to one of the columns of `arrow.decode` alone.
 
     Args:
-        function: The function that an error names.
+        argument: The function that an error names, and what it calls the texts.
         table: As for `arrow.decode`.
         abi: The ABI of the texts.
         into: As for `arrow.decode`.
 
     """
-    with _renamed(f"{function}: texts"):
+    try:
         return arrow.decode(table, TEXT, abi, drop=True, into=into)
+    except CallError as problem:
+        text = str(problem).replace(f": {TEXT!r} has", ": has", 1)
+        for name in ("column", "batch"):
+            text = text.replace(f"arrow.decode: {name}", argument, 1)
+        raise type(problem)(text) from None
 
 
 def decode_array(texts: pa.Array | pa.ChunkedArray, abi: Abi) -> Any:
@@ -137,7 +142,7 @@ def decode_array(texts: pa.Array | pa.ChunkedArray, abi: Abi) -> Any:
 
     made = pyarrow.table if isinstance(texts, pyarrow.ChunkedArray) else pyarrow.record_batch
     table = made([texts], names=[TEXT])
-    return decode_alone(f"fnabi_decode_{abi}", table, abi, into="decoded").column(0)
+    return decode_alone(f"fnabi_decode_{abi}: column", table, abi, into="decoded").column(0)
 
 
 def _function(abi: Abi) -> Callable[[Any], Any]:
