@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import fnabi
 from fnabi import library
-from support.callee import rust_library
+from support.callee import found, rust_library
 from support.paths import DATA
 from support.sanitizers import check_grown, resident
 
@@ -34,16 +35,29 @@ def lib(caller: Any, making: str) -> Any:
 
 
 def test_what_is_exported(making: str) -> None:
-    found = library.read(making)
-    assert {"nothing", "same", "parse"} <= set(found.functions)
-    assert found.documented == ("parse",)
-    assert "zip" in found.named
-    assert found.has_error_slot
-    assert found.required == found.optional == ()
-    assert not found.needs_runtime_to_call
+    read = library.read(making)
+    assert {"nothing", "same", "parse"} <= set(read.functions)
+    assert read.documented == ("parse",)
+    assert "zip" in read.named
+    assert read.has_error_slot
+    assert read.required == read.optional == ()
+    assert not read.needs_runtime_to_call
     lib = fnabi.load_module(making)
     assert lib.parse.__doc__ == "Parses a number.\n\nIt may be negative."
     assert lib.find(name="a", map={"a": 1}) == 1
+    assert lib.less.names == ("where", "type")
+    assert lib.less(type=1, where=3) == 2
+
+
+def test_what_the_compiler_refuses(tmp_path: Path) -> None:
+    source = tmp_path / "raw.rs"
+    body = "fn r#type() -> callee::Result<()> { Ok(()) }"
+    source.write_text(f"mod callee;\ncallee::export! {{ {body} }}\n")
+    shutil.copy(Path(fnabi.get_include(), "fnabi", "callee.rs"), tmp_path)
+    command = [found("rustc"), "--edition=2021", "--crate-type=cdylib", "--emit=metadata", source]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode != 0
+    assert "a function of export! cannot have a name that begins with r#" in done.stderr
 
 
 def test_values(lib: Any) -> None:

@@ -65,6 +65,10 @@ callee::export! {
         Ok(Value::dict(owned(keys)?.into_iter().zip(owned(values)?)))
     }
 
+    fn less(r#where: i64, r#type: i64) -> Result<i64> {
+        Ok(r#where - r#type)
+    }
+
     fn find(map: Map, name: &str) -> Result<Value> {
         match map.get(name) {
             Some(value) => value.own(),

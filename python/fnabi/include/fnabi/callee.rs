@@ -20,7 +20,8 @@
 //! [`Argument`]: `i64`, `f64`, `bool`, `&str`, `&[u8]`, [`Tensor`], [`Function`], `Vec` and
 //! `&[Value]` for an Array or List, `HashMap`, `BTreeMap` and [`Map`] for a Map or Dict, `&Value`
 //! for anything, and `Option` of these for None. A call with another number of arguments or other
-//! types raises a `TypeError` that names the function and the argument. Callers may give arguments by their names. Doc comments are the documentation.
+//! types raises a `TypeError` that names the function and the argument. Callers may give arguments by
+//! their names; that of `r#type` is `type`. Doc comments are the documentation.
 //!
 //! The result is a [`Result`] of what converts to [`Value`]: `()`, integers, floats, `bool`, text,
 //! [`NewTensor`], `Vec`, `HashMap`, `BTreeMap` and `Option` of these, and what [`Value::map`], [`Value::array`],
@@ -841,6 +842,12 @@ fn error_of(panic: Box<dyn Any + Send>) -> Error {
     Error::new("RuntimeError", text)
 }
 
+/// Returns whether a name is a raw identifier, such as `r#type`.
+pub const fn is_raw(name: &str) -> bool {
+    let name = name.as_bytes();
+    name.len() > 1 && name[1] == b'#'
+}
+
 /// Exports functions:
 ///
 /// ```ignore
@@ -860,6 +867,10 @@ macro_rules! export {
         pub fn $name($($parameter: $type),*) -> $result $body
 
         const _: () = {
+            const _: () = assert!(
+                !$crate::callee::is_raw(stringify!($name)),
+                "a function of export! cannot have a name that begins with r#");
+
             #[unsafe(export_name = concat!("__tvm_ffi_", stringify!($name)))]
             unsafe extern "C" fn entry(
                 _self: *mut ::std::ffi::c_void,
@@ -888,7 +899,7 @@ macro_rules! export {
                 _count: i32,
                 result: *mut $crate::callee::Value,
             ) -> ::std::ffi::c_int {
-                let text = || Ok(stringify!($($parameter),*).into());
+                let text = || Ok(stringify!($($parameter),*).replace("r#", "").into());
                 unsafe { $crate::callee::enter("", 0, args, 0, result, |_| text()) }
             }
 
