@@ -21,7 +21,7 @@ import pytest
 
 from fnabi import CallError, MissingPackageError, invoke, vmfb
 from fnabi.dropin.iree_runtime import FunctionInvoker
-from fnabi.errors import RangeError
+from fnabi.errors import ArgumentTypeError, RangeError
 from fnabi.run.invoke import Invoker
 from fnabi.types import Buffer, DType, RefArray, Scalar, Signature, Unknown
 from support.paths import DATA
@@ -581,6 +581,27 @@ def test_an_array_of_elements_that_the_runtime_lacks() -> None:
     array = np.zeros(2, ml_dtypes().float8_e3m4)
     with pytest.raises(CallError, match=r"runtime has no element type float8_e3m4$"):
         Invoker(Context(ints()), DEVICE, Named(None))(array)
+
+
+def test_an_array_of_which_iree_has_no_elements() -> None:
+    function = Invoker(Context(ints()), DEVICE, Named(None))
+    for dtype, reason in (("M8[s]", "no DType for datetime64[s]"), ("O", "no DType for object")):
+        with pytest.raises(ArgumentTypeError, match=f"^Invoker: argument 1: {re.escape(reason)}$"):
+            function(1, np.zeros(2, dtype))
+    foreign = np.dtype(np.int32).newbyteorder("S")
+    with pytest.raises(ArgumentTypeError, match=r"^Invoker: argument 0: .* is not in the byte ord"):
+        function(np.zeros(2, foreign))
+
+
+def test_an_array_that_does_not_become_one_of_numpy() -> None:
+    class Tracked:  # as a tensor of torch that requires a gradient
+        def __array__(self, dtype: object = None, copy: object = None) -> Any:
+            raise RuntimeError("call detach() first")
+
+    function = Invoker(Context(ints()), DEVICE, Named(ARRAY))
+    reason = r"could not convert value to numpy array: call detach\(\) first"
+    with pytest.raises(ArgumentTypeError, match=f"^Invoker: argument 0: {reason}$"):
+        function(Tracked())
 
 
 def test_lists_of_unknown_type() -> None:

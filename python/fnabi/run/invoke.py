@@ -355,14 +355,14 @@ class Marshaller:
                 value = numpy.asarray(value).view(dtype)  # ml_dtypes does not convert it
         try:
             array: np.ndarray[Any, Any] = numpy.asarray(value, dtype, order="C")
-        except (TypeError, ValueError, OverflowError) as problem:
+        except (TypeError, ValueError, OverflowError, RuntimeError) as problem:
             kinds = (ValueError, ArgumentValueError), (OverflowError, RangeError)
             found = (ours for theirs, ours in kinds if isinstance(problem, theirs))
             kind = next(found, ArgumentTypeError)
             raise Unfit(f"could not convert value to numpy array: {problem}", kind) from problem
         # The runtime makes NumPy's integers signed, even if the module has signless ones.
         element = None if type is None or type.dtype.kind == "signless" else type.dtype
-        element = element or DType.from_numpy(array.dtype)
+        element = element or _element_of(array)
         if element.bits < 8 and element.kind != "bool":
             return self._packed_view(array, element)
         if array.dtype.type.__module__ == "ml_dtypes":  # which have no buffer protocol
@@ -595,6 +595,13 @@ def element_type(dtype: DType) -> int | None:
     check_type("invoke.element_type: dtype", dtype, DType)
     kind = _FORMATS.get(dtype.format) if dtype.format else _KINDS.get(dtype.kind)
     return None if kind is None else kind << 24 | (8 if dtype.kind == "bool" else dtype.bits)
+
+
+def _element_of(array: Any) -> DType:
+    try:
+        return DType.from_numpy(array.dtype)
+    except CallError as problem:
+        raise Unfit(str(problem).removeprefix("DType.from_numpy: dtype: ")) from None
 
 
 def _known_element_type(dtype: DType) -> int:
