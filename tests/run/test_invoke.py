@@ -523,13 +523,33 @@ def test_an_argument_that_the_runtime_cannot_pass(type: Any, value: Any, reason:
         ("f32", 10**39, f"{10**39} does not fit in float32"),
         ("f64", 10**400, "an int of 1329 bits does not fit in float64"),
         (["ndarray", "f64", 0], 10**400, "could not convert value to numpy array"),
-        ("unknown", 2**64, f"{2**64} does not fit in int64"),
+        ("unknown", 2**64, f"{2**64} does not fit in i64"),
     ],
 )
 def test_a_number_that_does_not_fit(type: Any, value: Any, reason: str) -> None:
     function = Invoker(Context(ints()), DEVICE, Named(args(type, r=[])))
     with pytest.raises(RangeError, match=rf"^Invoker: argument 0: {reason}"):
         function(value)
+
+
+@pytest.mark.parametrize(
+    ("type", "least", "most"),
+    [
+        ("uint8", 0, 255),
+        ("int16", -(2**15), 2**15 - 1),
+        ("uint64", 0, 2**64 - 1),
+        ("index", -(2**63), 2**63 - 1),
+        ("i8", -128, 255),
+    ],
+)
+def test_the_range_of_integers(type: str, least: int, most: int) -> None:
+    signature = Signature.parse(f"({type}) -> ()")
+    function = Invoker(Context(lambda _: None), DEVICE, Named(None), signature)
+    for value in (least, most):
+        assert function(value) is None
+    for value in (least - 1, most + 1):
+        with pytest.raises(RangeError, match=rf"argument 0: {value} does not fit in {type}$"):
+            function(value)
 
 
 def test_the_original_refuses_the_same_values(tmp_path: Path) -> None:

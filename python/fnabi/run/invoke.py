@@ -70,8 +70,8 @@ def __dir__() -> list[str]:
 
 
 _UNKNOWN = Unknown()
-_WORD = DType("signed", 64)
-_DIM = Scalar(_WORD)
+_WORD = DType("signless", 64)
+_DIM = Scalar(DType("signed", 64))
 
 
 def signature_of(reflection: Mapping[str, str]) -> Signature | None:
@@ -528,7 +528,9 @@ def number_fits(dtype: DType, value: Any) -> bool:
     """
     if dtype.kind not in _FLOATS:
         bits, number = _bits_of(dtype), _whole(dtype, value)
-        return 0 <= number < 2 if dtype.kind == "bool" else -(1 << bits - 1) <= number < 1 << bits
+        if dtype.kind in ("bool", "unsigned"):
+            return 0 <= number < 1 << bits
+        return -(1 << bits - 1) <= number < 1 << bits - (dtype.kind in ("signed", "index"))
     if not hasattr(type(value), "__float__") and not hasattr(type(value), "__index__"):
         raise TypeError(f"got {type_name(value)}")
     try:
