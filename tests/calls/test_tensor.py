@@ -731,6 +731,24 @@ def test_exchange_by_view(as_int, first):
     assert seen() is None
 
 
+def test_a_result_for_a_framework_that_is_refused_is_given_back():
+    """A callee may change the dims of its tensor before it returns it."""
+    deleted = []
+    tensor = from_dlpack(Foreign(lambda **_: managed(deleted)))
+
+    def spoilt(_):
+        nonlocal tensor
+        object = int.from_bytes(bytes(Any(tensor))[8:], sys.byteorder)
+        DLTensor.from_address(object + 24).shape[0] = -1
+        result, tensor = tensor, None
+        return result
+
+    function = fnabi.Function(spoilt)
+    with pytest.raises(CallError, match="a dim is negative"):
+        function(exchanging(view_of=put_view, object_of=put_view)())
+    assert len(deleted) == 1
+
+
 def test_classes_with_an_exchange_api_are_freed(first):
     """All but those that the caches of the call lane hold, which have 128 and 16 entries."""
     seen = []
