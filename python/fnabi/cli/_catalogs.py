@@ -99,7 +99,8 @@ def names_in(catalog: Catalog, tables: str = "") -> Callable[[str], list[str]]:
 
     def names_of(column: str) -> list[str]:
         select = f"SELECT DISTINCT {column} FROM functions WHERE {column} IS NOT NULL ORDER BY 1"
-        return [name for (name,) in catalog._rows(f"{tables and f'WITH {tables} '}{select}")]
+        query = f"{tables and f'WITH {tables} '}{select}"
+        return [name for (name,) in catalog._rows(query, tuple[str])]
 
     return names_of
 
@@ -122,7 +123,7 @@ def _meant(column: str, glob: str, given: Sequence[str]) -> str:
 def lenient_hint(catalog: Catalog) -> str:
     """Return the end of a text about files with errors, if ``--lenient`` helps for any."""
     query = "SELECT file, error_path FROM files WHERE error IS NOT NULL AND file_bytes IS NULL"
-    return lenient_helps(catalog._rows(query))
+    return lenient_helps(catalog._rows(query, tuple[str, str | None]))
 
 
 def lenient_helps(errors: Iterable[tuple[str, str | None]]) -> str:
@@ -140,7 +141,8 @@ def lenient_helps(errors: Iterable[tuple[str, str | None]]) -> str:
 def told_of_unread(catalog: Catalog) -> bool:
     """Say that modules have errors; return whether any can be searched."""
     total = catalog._rows("SELECT count(*) FROM files")[0][0]
-    errors = catalog._rows("SELECT file, error FROM files WHERE error IS NOT NULL")
+    query = "SELECT file, error FROM files WHERE error IS NOT NULL"
+    errors = catalog._rows(query, tuple[str, str])
     return told_of_errors(total, errors, lambda: lenient_hint(catalog))
 
 

@@ -244,7 +244,7 @@ def _tell(catalog: Catalog, done: Updated, words: list[str]) -> int:
     for word in words:
         file = shown_text(_absolute(word))
         query = "SELECT coalesce(error, stale) FROM files WHERE file = $file"
-        for (error,) in catalog._rows(query, file=file):
+        for (error,) in catalog._rows(query, tuple[str | None], file=file):
             if error is not None and file not in told:
                 complain(f"{word}: ", error)
                 told.add(file)
@@ -274,7 +274,7 @@ def _remove(catalog: Catalog, arguments: argparse.Namespace) -> int:
 
 def _paths(catalog: Catalog) -> list[str]:
     """Return what was given to updates."""
-    return [path for (path,) in catalog._rows(ROOTS)]
+    return [path for (path,) in catalog._rows(ROOTS, tuple[str])]
 
 
 _COUNTS = {
@@ -302,8 +302,12 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     first, updated, *earlier = catalog._rows(
         _PAST, tuple[datetime | None, datetime | None, int, int]
     )[0]
-    errors = catalog._rows("SELECT file, error FROM files WHERE error IS NOT NULL ORDER BY file")
-    stale = catalog._rows("SELECT file, stale FROM files WHERE stale IS NOT NULL ORDER BY file")
+    errors, stale = (
+        catalog._rows(
+            f"SELECT file, {why} FROM files WHERE {why} IS NOT NULL ORDER BY file", tuple[str, str]
+        )
+        for why in ("error", "stale")
+    )
     if arguments.json:
         found: dict[str, Any] = {"files": files, "functions": functions, "paths": paths}
         found |= {name: dict(rows) for name, rows in counts.items()}

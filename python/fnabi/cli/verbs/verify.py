@@ -231,13 +231,14 @@ _CHUNK = 1000
 def _recorded(file: str) -> Iterator[Recorded]:
     """Yield the modules of a catalog, whose files need not exist."""
     query = f"SELECT file, record, error FROM files ORDER BY file LIMIT {_CHUNK} OFFSET $at"
+    row = tuple[str, bytes | None, str | None]
     with open_catalog(file) as catalog:
-        rows = catalog._rows(query, at=0)
+        rows = catalog._rows(query, row, at=0)
         at = 0
         while rows:
             yield from (Recorded(*row) for row in rows)
             at += len(rows)
-            rows = catalog._rows(query, at=at)
+            rows = catalog._rows(query, row, at=at)
 
 
 def _findings(

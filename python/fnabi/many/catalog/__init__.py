@@ -318,7 +318,7 @@ class Catalog:
         """Raise an error for a measured release of which the catalog knows nothing."""
         if names is None:
             return
-        known = [name for (name,) in self._rows(_RELEASES)]
+        known = [name for (name,) in self._rows(_RELEASES, tuple[str])]
         for name in names:
             if name not in known:
                 raise CatalogError(
@@ -469,7 +469,7 @@ class Catalog:
 
     def _time(self, key: str) -> datetime | None:
         """Return the time of an update: the ``first`` one, or the last, ``updated``."""
-        for (value,) in self._rows(_TIMES.format(key)):
+        for (value,) in self._rows(_TIMES.format(key), tuple[str]):
             try:
                 return read_time(value)
             except (ValueError, OverflowError) as problem:

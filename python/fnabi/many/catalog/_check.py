@@ -12,6 +12,8 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
+
 from fnabi._base.text import one_line
 from fnabi.errors import FormatError
 from fnabi.many.catalog._load import load_duckdb
@@ -91,7 +93,11 @@ def check(
         f"SELECT value FROM {quoted_name(database)}.main.catalog"
         " WHERE key = 'version' AND value IS NOT NULL"
     )
-    version = _checked_version(path, [value for (value,) in found.fetchall()], earlier)
+    try:  # of a damaged file, what is not null by its statistics may be
+        versions = msgspec.convert(found.fetchall(), list[tuple[str]])
+    except msgspec.ValidationError as problem:
+        raise damaged(path, problem) from None
+    version = _checked_version(path, [value for (value,) in versions], earlier)
     tables = columns_of(version)
     if tables is None:
         if read_columns("files")["files"].get("file") not in ("VARCHAR", "VARCHAR NOT NULL"):

@@ -130,7 +130,7 @@ def _compare_files(
     if pair not in made:
         try:
             modules = [
-                RecordedModule(each[entry.file])
+                RecordedModule(each.get(entry.file))
                 for each, entry in zip(records, (before, after), strict=True)
             ]
             made[pair] = compare_asked(modules[0], modules[1], asked)
@@ -144,9 +144,10 @@ def _compare_files(
 
 def _entries(rows: Rows, table: str) -> dict[str, _Entry]:
     """Return the files of a catalog by their names, which are relative to its paths."""
-    roots = sorted((root for (root,) in rows(ROOTS)), key=len, reverse=True)
+    roots = sorted((root for (root,) in rows(ROOTS, tuple[str])), key=len, reverse=True)
     found: dict[str, _Entry] = {}
-    for file, digest, error in rows(f"SELECT file, digest, error FROM {table} ORDER BY file"):
+    query = f"SELECT file, digest, error FROM {table} ORDER BY file"
+    for file, digest, error in rows(query, tuple[str, bytes | None, str | None]):
         if digest is None and error is None:
             error = "damaged catalog: no digest of the module"
         name = _relative(file, roots)
@@ -167,4 +168,4 @@ def _records(side: Side, files: list[str]) -> dict[str, bytes | None]:
     if not files:
         return {}
     query = f"SELECT file, record FROM {side.table} WHERE list_contains($files, file)"
-    return dict(side.rows(query, files=files))
+    return dict(side.rows(query, tuple[str, bytes | None], files=files))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from fnabi.errors import FormatError
 from fnabi.many._search import Match, Search
 from fnabi.many.catalog._history import as_of
 from fnabi.many.catalog._signature import from_message
@@ -120,6 +121,8 @@ def _matches(rows: Iterable[tuple[Any, ...]]) -> list[Match]:
     known: dict[bytes, Signature] = {}
     listed = []
     for file, module, function, source, differences, message, stale in rows:
+        if file is None or module is None or function is None:  # the table has no such row
+            raise FormatError("catalog", 0, reason="damaged catalog: a name is null")
         signature = known.get(message)
         if signature is None:
             signature = known[message] = from_message(message)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -41,6 +41,11 @@ from fnabi.vmfb._walk import walk
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+
+_FileRow: TypeAlias = tuple[
+    str, int | None, int | None, str | None, bool | None, bool, str | None, bool | None
+]
 
 
 class Updated(msgspec.Struct, frozen=True):
@@ -170,8 +175,9 @@ def read_state(store: Store, opened: Opened | None, memory: bool | None = None) 
     if columns_of(opened.version) is None:  # which may not have them
         columns = "NULL, NULL, NULL, false, true, NULL, false"
     try:
-        rows = store.fetch(opened.own, f"SELECT file, {columns} FROM files")
-        found = store.fetch(opened.own, "SELECT key, value FROM catalog WHERE value IS NOT NULL")
+        rows = store.fetch(opened.own, f"SELECT file, {columns} FROM files", _FileRow)
+        query = "SELECT key, value FROM catalog WHERE value IS NOT NULL"
+        found = store.fetch(opened.own, query, tuple[str, str])
     finally:
         opened.close()
     values: dict[str, list[str]] = {}
