@@ -431,7 +431,7 @@ def _flatten_array(type: RefArray, value: Any) -> Any:
 
 
 _EMPTY_MAX = 1 << 20
-"""The most empty lists that an array becomes: a few bytes of dims stand for any number of them."""
+"""The most empty lists that an array becomes: a few bytes of dims ask for any number of them."""
 
 
 def _unflatten_array(type: RefArray, value: Any) -> Any:
