@@ -261,6 +261,8 @@ def test_lists_with_a_type_of_ml_dtypes() -> None:
         ("ui64=[1,-1]", " (ui64): -1 does not fit in uint64"),
         (f"i64=[{2**63}]", f" (i64): {2**63} does not fit in i64"),
         (f"int64=[1,{2**63}]", f" (int64): {2**63} does not fit in int64"),
+        (f"int64=[-1,{2**63}]", f" (int64): {2**63} does not fit in int64"),
+        (f"ui64=[-1,{2**63}]", " (ui64): -1 does not fit in uint64"),
         ("f16=[1,1e9]", " (f16): 1000000000.0 does not fit in float16"),
         ("u8=[1]", ": unknown type u8; did you mean uint8?"),
         ("u8[2]=0", ": unknown type u8[2]; did you mean uint8?"),
@@ -547,6 +549,16 @@ def test_tensors_that_numpy_cannot_hold(tmp_path: Path) -> None:
     options = ("--output", str(tmp_path / "x.npz"))
     text = f"fnabi: --output: result: NumPy cannot hold {shown}\n"
     assert call("small", options=options) == Run(1, f"{shown}\n", text)
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e5m2"])
+def test_arrays_whose_dtype_files_of_numpy_cannot_name(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("ml_dtypes")
+    for file in "x.npz", "x.npy":
+        done = call("same", f"{name}=[1.5]", options=("--output", str(tmp_path / file)))
+        text = f"fnabi: --output: result: a file of NumPy cannot name {name}, --json can\n"
+        assert (done.status, done.err) == (1, text)
     assert [*tmp_path.iterdir()] == []
 
 

@@ -27,6 +27,7 @@ _TYPED = re.compile(r"([A-Za-z]\w*(?:\[[^\]]*\])?)=(.*)", re.DOTALL)
 """A type, and the elements of an array of it."""
 
 _TENSORS = frozenset(("ffi.Tensor", "DLTensor*"))
+_FLOATS = ("float", "bfloat", "complex")
 _NUMBERS = "biuf"
 """The kinds of NumPy's dtypes that JSON has numbers of."""
 
@@ -114,7 +115,7 @@ def _array(what: str, value: Any, type: tuple[DType, tuple[Dim, ...] | None] | N
     if found.dtype.kind not in _NUMBERS:
         raise ArgumentError(f"{what}: expected numbers of at most 64 bits, or lists of them")
     if found.dtype.kind == "f":
-        found = _exact(value, found)
+        found = _exact(what, value, found, type and type[0])
     if type is None:
         return _cast(what, found, DType("float", 32)) if found.dtype.kind == "f" else found
     dtype, dims = type
@@ -122,24 +123,28 @@ def _array(what: str, value: Any, type: tuple[DType, tuple[Dim, ...] | None] | N
     return made if dims is None else _shaped(what, made, dims)
 
 
-def _exact(value: Any, found: Any) -> Any:
+def _exact(what: str, value: Any, found: Any, dtype: DType | None) -> Any:
     """Return the whole numbers that NumPy has made floats of, because one is above int64."""
     numpy = load_numpy("fnabi call")
-    if any(isinstance(each, float) for each in numpy.array(value, object).flat):
+    numbers = [*numpy.array(value, object).flat]
+    if any(isinstance(each, float) for each in numbers):
         return found
     try:
         return numpy.array(value, numpy.uint64)
     except OverflowError:  # some are below 0
-        return found
+        if dtype is None or dtype.kind in _FLOATS:
+            return found
+    outside = min(numbers) if dtype.kind == "unsigned" else max(numbers)
+    raise ArgumentError(f"{what}: {outside} does not fit in {dtype}")
 
 
 def _cast(what: str, found: Any, dtype: DType) -> Any:
     numpy = load_numpy("fnabi call")
-    if found.dtype.kind == "f" and dtype.kind not in ("float", "bfloat", "complex"):
+    if found.dtype.kind == "f" and dtype.kind not in _FLOATS:
         raise ArgumentError(f"{what}: a fraction, expected whole numbers")
     with numpy.errstate(all="ignore"):  # what does not fit is an error below
         made = found.astype(dtype.to_numpy())
-        is_whole = dtype.kind not in ("float", "bfloat", "complex")
+        is_whole = dtype.kind not in _FLOATS
         kept = numpy.isfinite(made)
         if is_whole:  # the sign, as 64 bits come back from the other kind unchanged
             kept = (made.astype(found.dtype) == found) & ((made < 0) == (found < 0))

@@ -45,15 +45,15 @@ def save(
         read: The files that arguments are from.
 
     Raises:
-        OutputError: A part of the result is neither a number nor an array, there is nothing, or
-            a file of several is that of an argument.
+        OutputError: A part of the result is neither a number nor an array, an array has a dtype
+            of ml_dtypes, there is nothing, or a file of several is that of an argument.
         OSError: A file cannot be written.
 
     """
     numpy = load_numpy("fnabi call --output")
     names = Names()
     values = [(names.add(name), _saved(numpy, name, each)) for name, each in _parts(result)]
-    values += [(names.add(name), each) for name, each in changed]
+    values += [(names.add(name), _with_dtype(name, each)) for name, each in changed]
     if not values:
         raise OutputError("the function returned no array and changed no argument")
     if path.endswith(".npz"):
@@ -98,10 +98,21 @@ def _saved(numpy: Any, name: str, value: Any) -> Any:
         array = array_of(value)
         if array is value:
             raise OutputError(f"{name}: NumPy cannot hold {value!r}")
-        return array
+        return _with_dtype(name, array)
     if not isinstance(value, (bool, int, float, list, tuple)):
         raise OutputError(f"{name}: expected a number or an array, got {type_name(value)}")
     array = numpy.asarray(value)
     if array.dtype == object:
         raise OutputError(f"{name}: {value!r} does not fit in an array")
+    return array
+
+
+def _with_dtype(name: str, array: Any) -> Any:
+    """Return an array whose dtype a file of NumPy can name, as it cannot those of ml_dtypes."""
+    try:
+        is_named = load_numpy("fnabi call --output").dtype(array.dtype.str) == array.dtype
+    except TypeError:
+        is_named = False
+    if not is_named:
+        raise OutputError(f"{name}: a file of NumPy cannot name {array.dtype.name}, --json can")
     return array
