@@ -241,10 +241,19 @@ def test_formats_of_other_kinds(name):
         DType.parse(name)
 
 
+@pytest.mark.parametrize("name", ["a" * 10**6, "float" + "1" * 10**6])
+def test_errors_show_the_start_of_a_long_name(name):
+    with pytest.raises(CallError) as caught:
+        DType(name)
+    assert name[:30] in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
 def test_names_and_kinds() -> None:
     assert DType("float32") == DType.parse("float32") == DType("float", 32)
     for text in ("bool", "index", "handle", "void", "int8x4", "i8", "float8_e4m3fn", "bfloat16"):
         assert str(DType(text)) == text
+    assert DType(str(DType("index", 32))) == DType("index", 32)
     assert DType("float4_e2m1fn_x2") == DType("float", 4, "e2m1fn", 2)
     for wrong in ("float", "float32 ", "int8_e4m3", "voidx2", "x4", "", 3, None):
         with pytest.raises(CallError, match=r"^DType: "):

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from fnabi._base.text import cut
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, shown_int, type_name
 
 T = TypeVar("T")
+
+_SHOWN = 200
+"""The most characters of an argument that an error shows."""
 
 
 def argument_error(
@@ -24,7 +28,7 @@ def argument_error(
 
     """
     if isinstance(value, types):
-        shown = shown_int(value) if isinstance(value, int) else repr(value)
+        shown = shown_int(value) if isinstance(value, int) else cut(repr(value), _SHOWN)
         return ArgumentValueError(f"{where}: expected {expected}, got {shown}{hint}")
     return ArgumentTypeError(f"{where}: expected {expected}, got {type_name(value)}{hint}")
 

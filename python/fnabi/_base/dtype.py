@@ -11,6 +11,7 @@ import msgspec
 
 from fnabi._base.arguments import argument_error
 from fnabi._base.core import Data, data_bytes
+from fnabi._base.text import cut
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError, type_name
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Record(
 # What a dtype calls itself: "float32", "float8_e4m3fn", "int8x4", "i8", "bool"; in torch also
 # "float4_e2m1fn_x2". The format of complex numbers is what MLIR calls a part that is no IEEE float.
 _DTYPE_TEXT = re.compile(
-    r"(?:(void)|(bool|index|handle)|(u?int|i|float|bfloat|complex|handle)(\d+)"
+    r"(?:(void)|(bool|index|handle)|(u?int|i|float|bfloat|complex|index|handle)(\d+)"
     r"(?:_(tf32|e\dm\d[a-z0-9]*?|(?:[su]?i|b?f)\d\w*?|index))?)(?:_?x(\d+))?",
     re.ASCII,
 )
@@ -65,6 +66,7 @@ _TEXT_KINDS: dict[str, DTypeKind] = {"uint": "unsigned", "int": "signed", "i": "
 _FORMATS = {"float": "et", "complex": "bfistu"}
 """What the formats of dtypes begin with."""
 _ALONE = {"bool": 1, "index": 64, "handle": 64}
+_SHOWN = 40  # the most characters of a name that an error shows
 
 
 _OTHER_NAMES = {
@@ -321,7 +323,7 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
 def _parsed(text: object, where: str) -> DType:
     match = _DTYPE_TEXT.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        meant = meant_dtype(text) if isinstance(text, str) else None
+        meant = meant_dtype(text) if isinstance(text, str) and len(text) <= _SHOWN else None
         hint = f"; did you mean {meant}?" if meant else ""
         expected = "the name of a dtype, such as 'float32'"
         raise argument_error(where, expected, text, str, hint=hint)
@@ -332,7 +334,7 @@ def _parsed(text: object, where: str) -> DType:
         prefix, digits = alone or "void", str(_ALONE.get(alone, 0))
     is_odd = format and format[0] not in _FORMATS.get(prefix, "")
     if void or is_odd or len(digits + (lanes or "")) > 9:
-        raise ArgumentValueError(f"{where}: no dtype has the name {text!r}")
+        raise ArgumentValueError(f"{where}: no dtype has the name {cut(str(text), _SHOWN)!r}")
     return DType(_TEXT_KINDS.get(prefix, prefix), int(digits), format or "", int(lanes or 1))
 
 
