@@ -1099,6 +1099,16 @@ def test_visitor_may_set_the_error(at: int) -> None:
     assert error == f"enough after {at}"
 
 
+def test_a_structure_that_is_not_open_cannot_be_closed() -> None:
+    parser = SipSignatureParser()
+    visitor = SipSignatureParser.ToStringVisitor()
+    with pytest.raises(CallError, match=r"^ToStringVisitor\.close_struct: no structure is open$"):
+        visitor.close_struct(parser)
+    visitor.open_struct(parser, StructType.DICT)
+    visitor.close_struct(parser)
+    assert visitor.s == ":{\n},\n"
+
+
 @pytest.mark.parametrize(
     "method",
     ["integer_key", "string_key", "open_struct", "close_struct", "map_to_raw_signature_index"],

@@ -19,7 +19,7 @@ from fnabi._base.core import Data
 from fnabi._fnabi import lib
 from fnabi.abi._scalar import ScalarType
 from fnabi.abi.signature import SignatureBuilder
-from fnabi.errors import ArgumentTypeError, type_name
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, type_name
 from fnabi.types import shape_text
 
 
@@ -489,7 +489,15 @@ class SipSignatureParser(VisitingParser):
             self._closers.append("],\n" if sequence else "},\n")
 
         def close_struct(self, parser: SipSignatureParser) -> None:
-            """Close the last bracket."""
+            """Close the last bracket.
+
+            Raises:
+                CallError: when none is open.
+
+            """
+            if not self._closers:
+                text = "ToStringVisitor.close_struct: no structure is open"
+                raise ArgumentValueError(text)
             closer = self._closers.pop()
             self._parts.append((len(self._closers), closer))
 
