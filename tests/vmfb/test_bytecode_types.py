@@ -15,6 +15,7 @@ import pytest
 
 from fnabi import bytecode, compat, vmfb
 from fnabi.abi.iree_abi import Signature
+from fnabi.compat._caller import Callee, Value
 from fnabi.errors import CallError, FormatError
 from fnabi.types import Buffer, DType, Ref, Scalar, Type
 from fnabi.vmfb._infer import Alias, Difference, Fences, Proofs, contradictions, symbol_name
@@ -243,6 +244,27 @@ def test_where_the_bytecode_says_more_than_a_declaration() -> None:
     assert (difference.side, difference.text) == ("inputs", "float32[2x3]")
     assert fixed.runner_inputs() == ["--input=2x3xf32"]
     assert exports["pass"].differences == exports["buffer"].differences == ()
+
+
+def test_an_asserted_size_that_the_declared_type_has() -> None:
+    """The storage of a result is declared, and the code asserts no more than its bytes."""
+    path = FOLDER / "func_abi@3.13.0@vmvx.vmfb"
+    export = vmfb.open(path).exports["output"]
+    assert str(export.proofs) == "(float32[4], ref<!hal.buffer_view>) -> (float32[4])"
+    assert export.proofs is not None
+    assert export.proofs.lengths == (None, 16)
+    assert export.runner_inputs() == ["--input=4xf32"] * 2
+    array, storage = export.example_arrays()
+    assert (storage.shape, storage.dtype) == ((4,), numpy.float32)
+    callee = Callee(export)
+    given = Value(DType("float32"), (4,))
+    assert callee.answer([given, given]).verdict == "accepted"
+    assert callee.answer([given, Value(DType("float32"), (2,))]).verdict == "unknown"
+    rt = pytest.importorskip("iree.runtime")
+    config = rt.Config("local-sync")
+    loaded = rt.load_vm_module(rt.VmModule.mmap(config.vm_instance, str(path)), config)
+    array += 1.5
+    assert loaded.output(array, storage).to_host().tolist() == [3.0] * 4
 
 
 def test_proofs_are_read_when_they_are_needed() -> None:

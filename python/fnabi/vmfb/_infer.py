@@ -18,6 +18,7 @@ never reads, is ``ref<?>``. Integers are signless if the compiler dropped their 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Literal, TypeAlias
@@ -234,14 +235,16 @@ def accepted(signature: Signature, proofs: Proofs) -> Signature:
     """Return a signature with what its function accepts.
 
     An argument of which the bytecode says more than the text, or something else, has the type
-    that the code asserts; a buffer view of which it only asserts the size is one of bytes. Results
-    are those of the text, or of the bytecode where it says more.
+    that the code asserts; a buffer view of which it only asserts the size is one of bytes, unless
+    that of the text has as many. Results are those of the text, or of the bytecode where it says
+    more.
     """
-    lengths = dict(enumerate(proofs.lengths))
-    inputs = tuple(
-        type if type != _VIEW else _bytes(lengths.get(index)) or type
-        for index, type in enumerate(_without_fences(signature, proofs))
-    )
+    stated = _leaves(signature.inputs)
+    inputs = [*_without_fences(signature, proofs)]
+    for index, length in enumerate(proofs.lengths[: len(inputs)]):
+        if length is not None and inputs[index] == _VIEW:
+            given = stated[index] if index < len(stated) else _VIEW
+            inputs[index] = given if _has_bytes(given, length) else _bytes(length)
     sides = []
     for types, found in (
         (signature.inputs, inputs),
@@ -291,17 +294,24 @@ def buffers(proofs: Proofs) -> dict[int, Type]:
         if alias is not None and inputs[alias.argument] == _BUFFER and isinstance(result, Buffer):
             found[alias.argument] = result
     for index, length in enumerate(proofs.lengths):
-        needed = _bytes(length)
-        if needed is not None and inputs[index] == _BUFFER:
-            found[index] = needed
+        if length is not None and inputs[index] == _BUFFER:
+            found[index] = _bytes(length)
     return found
 
 
 _VIEW, _BUFFER = Ref("!hal.buffer_view"), Ref("!hal.buffer")
 
 
-def _bytes(length: int | None) -> Buffer | None:
-    return None if length is None else Buffer(DType("signless", 8), (length,))
+def _bytes(length: int) -> Buffer:
+    return Buffer(DType("signless", 8), (length,))
+
+
+def _has_bytes(type: Type, length: int) -> bool:
+    """Return whether a buffer has a number of bytes, whatever its dynamic dims are."""
+    if not isinstance(type, Buffer) or type.shape is None:
+        return False
+    bits = 8 if type.dtype.kind == "bool" else type.dtype.bits * type.dtype.lanes
+    return bits * math.prod(dim or 0 for dim in type.shape) >= 8 * length
 
 
 def _accepted(type: Type, proven: Iterator[Type]) -> Type:
