@@ -444,7 +444,7 @@ def test_find_shows_its_query(capsys: pytest.CaptureFixture[str]) -> None:
     import duckdb
 
     query = run(capsys, "find", "nowhere", "f32[B] -> f32[B]", "--sql")
-    assert len(duckdb.extract_statements(query)) == 1
+    assert len(duckdb.connect().extract_statements(query)) == 1
 
 
 @pytest.mark.parametrize(

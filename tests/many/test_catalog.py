@@ -490,7 +490,7 @@ def test_errors_about_arrays_name_the_argument(searched: fnabi.Catalog) -> None:
 def test_a_search_is_one_query() -> None:
     for text in PATTERNS:
         query = search_query(search_for(text))
-        assert len(duckdb.extract_statements(query)) == 1
+        assert len(duckdb.connect().extract_statements(query)) == 1
 
 
 def test_sql_cannot_change_the_catalog(path: str, folder: Path) -> None:
