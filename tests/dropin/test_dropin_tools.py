@@ -157,6 +157,17 @@ def test_headers_of_types_with_names_that_cpp_does_not_have() -> None:
     assert "::tvm::ffi::List<::tvm::ffi::Any> texts;" in text
 
 
+def test_the_first_of_the_types_that_are_registered_is_one_of_objects() -> None:
+    program = """
+    from fnabi._base import lane
+    from fnabi.dropin.tvm_ffi.dataclasses import _structs
+    key = lane.type_info(128)[0]
+    print(key, _structs.Header([])._item({"type": "Optional", "args": [{"type": key}]}))
+    """
+    key, text = run_apart(program).split()
+    assert (key, text) == ("ffi.EnumState", "::tvm::ffi::ObjectPtr<::ffi::EnumStateObj>")
+
+
 @pytest.mark.skipif(
     not all(map(shutil.which, ("as", "ld", "objcopy", "nm"))), reason="binutils are not installed"
 )
