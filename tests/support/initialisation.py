@@ -12,10 +12,6 @@ from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 
-STEP = 5
-"""Of so many allocations one fails, alone: what raises another exception has memory for it."""
-
-
 def initialised(name: str, path: str) -> ModuleType:
     loader = ExtensionFileLoader(name, path)
     spec = spec_from_file_location(name, path, loader=loader)
@@ -38,7 +34,7 @@ def main(library: str, extension: str) -> int:
     refusing = initialised("refusing", library)
     bad, number, status = 0, 0, 1
     while status != 0:  # until there is no allocation of this number
-        number += STEP
+        number += 1  # it alone: what raises another exception has memory for it
         child = os.fork()
         if child == 0:
             work = lambda: initialised("fnabi._base.lane", extension)  # noqa: E731
