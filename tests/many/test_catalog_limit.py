@@ -18,7 +18,7 @@ duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
 LIMITS = [1 << 20, 4 << 20, 16 << 20, 48 << 20]
-"""With the first nothing can be done, with the last everything."""
+"""With the first nothing can be done, with the last everything; between, versions differ."""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_little_memory(
                 assert "Out of Memory" in str(problem)  # noqa: PT017
             except duckdb.OutOfMemoryException:
                 assert name == "sql"  # whose results are DuckDB's, as its errors
-        if done != LIMITS[-1:]:
+        if not done:
             assert rows(path) == before
     assert LIMITS[0] not in done
     assert LIMITS[-1] in done
