@@ -12,6 +12,7 @@ from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 
+
 def initialised(name: str, path: str) -> ModuleType:
     loader = ExtensionFileLoader(name, path)
     spec = spec_from_file_location(name, path, loader=loader)
