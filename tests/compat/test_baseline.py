@@ -54,6 +54,29 @@ def test_a_baseline_compares_as_its_module(path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["abi_records", "raw_v0", "res_types", "rodata_mixed"])
+def test_a_module_that_shows_not_all_equals_its_baseline(name: str, tmp_path: Path) -> None:
+    path, kept = ROOT / f"tests/data/vmfb/{name}.vmfb", tmp_path / "kept.abi.json"
+    module = vmfb.open(path)
+    again = baseline.parse(baseline.encode(module))
+    for pair in ((again, module), (module, again), (again, again)):
+        assert compat.compare(*pair).changes == ()
+    assert main(["check-abi", "--update", str(kept), str(path)]) == 0
+    assert main(["check-abi", str(kept), str(path)]) == 0
+    assert main(["check-abi", "--runtime=99.0.0", str(kept), str(path)]) == 4
+
+
+def test_damage_after_the_code_is_all_that_changes() -> None:
+    path = ROOT / "tests/data/vmfb/rodata_mixed.vmfb"
+    old = vmfb.open(path)
+    data = bytearray(path.read_bytes())
+    largest = max((bytes(each.data) for each in old.rodata), key=len)
+    data[data.index(largest, old.layout.rodata_base)] ^= 1
+    new = vmfb.from_buffer(bytes(data))
+    for before in (old, baseline.parse(baseline.encode(old))):
+        assert [each.path for each in compat.compare(before, new).changes] == ["damage"]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -14,8 +14,8 @@ module's functions by name::
 A change is *breaking* if a caller may fail or misread results. It is *widening* if everything that
 was accepted still is, and nothing new is returned. It is *unknown* if the modules do not show
 whether it affects callers, so that nobody can call them compatible. Otherwise it is a *notice*.
-A module is compatible with one of the same bytes, whatever it shows; what releases that the caller
-names and nobody has measured make of it stays unknown.
+A module is compatible with one of the same bytes, and with its own baseline, whatever it shows;
+what releases that the caller names and nobody has measured make of it stays unknown.
 
 Types
     A dynamic dim is wider than a static one, an unknown rank wider than a known one, a reference

@@ -14,6 +14,7 @@ from fnabi._base.arguments import check_type
 from fnabi.abi import cconv, sip
 from fnabi.compat._change import Change, ChangeKind, Severity, counted_changes, quoted
 from fnabi.compat._needs import export_differences, module_differences
+from fnabi.compat._record import RecordedModule, digest
 from fnabi.compat._runtime import (
     Asked,
     Runtime,
@@ -157,10 +158,14 @@ def compare_asked(old: Module, new: Module, asked: Asked) -> Comparison:
             )
     if _are_same(old, new):
         return without_change(asked)
+    is_same_code = _have_same_code(old, new)
     changes = list(_modules(old, new))
-    changes += (Change(*found) for found in module_differences(old, new))
+    needs = (Change(*found) for found in module_differences(old, new))
+    changes += (each for each in needs if each.severity != "unknown" or not is_same_code)
     changes += (Change(*found) for found in runtime_differences(old, new, asked))
     changes += (Change(*found) for found in damage_differences(old, new))
+    if is_same_code:
+        return Comparison(tuple(changes))
     old_counts, new_counts = (Counter(iter(module.exports)) for module in (old, new))
     for name in old_counts | new_counts:
         if name not in new_counts:
@@ -219,10 +224,28 @@ def _are_same(old: Module, new: Module) -> bool:
     if not isinstance(old, Module) or not isinstance(new, Module) or old.layout != new.layout:
         return False
     size = old.layout.file_size
-    one, other = (module._bytes(0, size) for module in (old, new))
+    return _are_equal(*(module._bytes(0, size) for module in (old, new)))
+
+
+def _have_same_code(old: Module, new: Module) -> bool:
+    """Whether two modules, of which one may be recorded, differ in the data after the code alone.
+
+    Their functions are then the same, also where the modules do not show what these take.
+    """
+    if not isinstance(old, Module) or not isinstance(new, Module):
+        return False
+    if isinstance(old, RecordedModule) or isinstance(new, RecordedModule):
+        return digest(old) == digest(new)
+    sizes = [module.layout.flatbuffer_size for module in (old, new)]
+    return sizes[0] == sizes[1] and _are_equal(
+        *(module._bytes(module.layout.flatbuffer_offset, sizes[0]) for module in (old, new))
+    )
+
+
+def _are_equal(one: memoryview, other: memoryview) -> bool:
     return all(
         bytes(one[at : at + _CHUNK]) == bytes(other[at : at + _CHUNK])
-        for at in range(0, size, _CHUNK)
+        for at in range(0, len(one), _CHUNK)
     )
 
 

@@ -67,6 +67,8 @@ def has_debug(module: Module) -> bool:
 
 def digest(module: Module) -> bytes:
     """Return a digest of what a module is, up to the values of its constants."""
+    if isinstance(module, RecordedModule):
+        return module._record.digest
     layout = module.layout
     begin, size = layout.flatbuffer_offset, layout.flatbuffer_size
     return _hash(module._bytes(begin, size))
