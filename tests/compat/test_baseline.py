@@ -47,6 +47,7 @@ def test_a_baseline_reads_well_in_review(kept: Path) -> None:
 def test_a_baseline_compares_as_its_module(path: Path) -> None:
     old = vmfb.open(path)
     again = baseline.parse(baseline.encode(old))
+    assert baseline.encode(again) == baseline.encode(old)
     assert compat.compare(again, old).changes == ()
     other = vmfb.open(NEW)
     assert [str(each) for each in compat.compare(again, other).changes] == [

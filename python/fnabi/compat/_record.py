@@ -104,6 +104,8 @@ def record(module: Module, known: bytes | None = None, demanded: bytes | None = 
         FormatError: when an export refers to a function that the module does not have.
 
     """
+    if isinstance(module, RecordedModule):
+        return _packed(module._record)
     layout = module.layout
     source = bytes(module._bytes(0, layout.flatbuffer_offset + layout.flatbuffer_size))
     parts: dict[str, bytes] = {}
@@ -121,6 +123,10 @@ def record(module: Module, known: bytes | None = None, demanded: bytes | None = 
     made = _Record(
         known or digest(module), _hash(module.bytecode), exports_message(source), parts, problems
     )
+    return _packed(made)
+
+
+def _packed(made: _Record) -> bytes:
     packed = core.pack(made)
     compressed = zlib.compress(packed, 1)
     return compressed if len(packed) <= _capacity(compressed) else zlib.compress(packed, 0)
