@@ -258,6 +258,27 @@ def test_dictionaries_after_the_batches_of_a_file(tmp_path: Path) -> None:
     assert found["other"].to_pylist() == ["d", "e"] * 50
 
 
+def test_a_file_whose_schema_has_no_head(tmp_path: Path) -> None:
+    """Only the footer has it then, with the numbers that dictionaries have."""
+    data = ipc(pa.ipc.new_file, TWO.slice(0, 100).combine_chunks())
+    found = decode(data[:8] + struct.pack("<Ii", 4, -14) + data[16:], tmp_path)
+    assert found["codes"].to_pylist() == ["b", "c"] * 50
+    assert found["other"].to_pylist() == ["d", "e"] * 50
+
+
+@pytest.mark.parametrize("codec", ["uncompressed", "zstd", "lz4"])
+@pytest.mark.parametrize("rows", [0, 100])
+def test_files_that_polars_has_written(codec: Any, rows: int, tmp_path: Path) -> None:
+    pl = pytest.importorskip("polars")
+    kinds = {"codes": pl.Categorical, "other": pl.Enum(["e", "d"]), "sig": pl.String}
+    columns = {"codes": ["b", "c"] * 50, "other": ["d", "e"] * 50, "sig": ["I1!R1!", None] * 50}
+    frame = pl.DataFrame(columns, kinds).head(rows)
+    file = io.BytesIO()
+    frame.write_ipc(file, compression=codec, compat_level=pl.CompatLevel.oldest())
+    found = decode(file.getvalue(), tmp_path)
+    assert {name: found[name].to_pylist() for name in columns} == frame.to_dict(as_series=False)
+
+
 @pytest.mark.parametrize(
     ("fault", "text"),
     [

@@ -17,6 +17,9 @@ from fnabi._fnabi import lib
 from fnabi.many._table._memory import own
 from fnabi.many._table._units import Units
 
+_SCHEMA = 1
+"""The type of the first message."""
+
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 """The types of a message that has buffers."""
 
@@ -94,10 +97,14 @@ def _listed(file: Any, first: int) -> Iterator[Any]:
     size = left = file.size()
     end = size - len(_MAGIC) - _LENGTH.size
     (length,) = _LENGTH.unpack(file.read_at(_LENGTH.size, end))
-    footer = _Fields.root(file.read_at(length, end - length))
+    tail = file.read_at(length, end - length)
+    footer = _Fields.root(tail)
     dictionaries, batches = footer.structs(2, _BLOCK), footer.structs(3, _BLOCK)
     file.seek(_START)
-    yield from islice(pyarrow.ipc.MessageReader.open_stream(file), 1)  # the schema
+    try:
+        yield from islice(pyarrow.ipc.MessageReader.open_stream(file), 1)  # the schema
+    except OSError:  # of polars 2, which writes it there without a head
+        yield _schema_message(tail)
     replaced = set()
     for at, head, body in (*dictionaries, *islice(batches, first, None)):
         left -= head + body
@@ -113,6 +120,19 @@ def _listed(file: Any, first: int) -> Iterator[Any]:
                 raise pyarrow.ArrowInvalid("its footer replaces a dictionary")
             replaced.add(key)
         yield message
+
+
+def _schema_message(footer: bytes) -> Any:
+    """Return the message that has the schema of a footer, with its numbers of dictionaries."""
+    fields = _Fields.root(memoryview(footer))
+    at = fields.table(1).place or 0  # which is no Schema
+    version = fields.number(0, "<h")
+    # The FlatBuffer of the footer with a Message before it, which refers to the Schema in there.
+    head = struct.pack("<I5H2xiIhB5x", 16, 10, 12, 8, 10, 4, 12, at + 12, version, _SCHEMA)
+    data = head + footer + bytes(-len(footer) % 8)
+    return import_module("pyarrow").ipc.read_message(
+        struct.pack("<Ii", 0xFFFFFFFF, len(data)) + data
+    )
 
 
 class _Measured:
@@ -190,6 +210,11 @@ class _Fields:
 
     def __init__(self, data: memoryview, at: int | None) -> None:
         self._data, self._at = data, at
+
+    @property
+    def place(self) -> int | None:
+        """The position of the table, or None."""
+        return self._at
 
     @classmethod
     def root(cls, data: memoryview) -> _Fields:
