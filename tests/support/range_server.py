@@ -25,7 +25,7 @@ _PIECE = 1 << 20
 FAULTS = (
     *("slow", "hang", "fail", "cut", "short", "long", "other", "whole", "changing"),
     *("part", "unsized", "loop", "nowhere", "nothing", "encoded", "text"),
-    *("vast", "future", "garbled"),
+    *("vast", "future", "garbled", "noise"),
 )
 
 PASSING = {"busy": "fail", "limited": "limit", "reset": "reset", "torn": "cut"}
@@ -120,6 +120,9 @@ class _Handler(Handler):
         if fault == "reset":
             linger = struct.pack("ii", 1, 0)
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            self.close_connection = True
+        elif fault == "noise":
+            self.wfile.write(b"HTTP/9.9 200 OK\r\n\r\n")
             self.close_connection = True
         elif fault == "limit":
             self.answer_with(429, {"Retry-After": "0"}, b"", body)

@@ -203,6 +203,7 @@ FAULTS = {
     "short": "the answer has 1242 bytes, expected 2485",
     "other": "the server answers with another range",
     "vast": "the server reports a size that does not fit in int64",
+    "noise": "the answer is not valid: Bad status line",
 }
 
 
@@ -218,6 +219,7 @@ def test_bad_answers(http: Server, fault: str) -> None:
     assert bad[0].error is not None
     assert bad[0].error.code == "file"
     assert bad[0].error.text.startswith(FAULTS[fault])
+    assert "\n" not in bad[0].error.text
     assert rows.index(bad[0]) == (len(rows) - 1) // 2
     with pytest.raises(OSError, match=FAULTS[fault].partition(":")[0]) as caught:
         vmfb.open(url)

@@ -356,6 +356,9 @@ def error_of(problem: BaseException, url: str, text: str) -> BaseException:
     return OSError(number, text, str(public(url)))  # of the class that fits the number
 
 
+_EMPTY_LINE = "\n\n"
+
+
 def reason(problem: BaseException) -> str:
     """Return the text of an exception of a file system, of which there are many kinds."""
     if isinstance(problem, FileNotFoundError):
@@ -368,6 +371,8 @@ def reason(problem: BaseException) -> str:
     if type(problem).__name__ == "TooManyRedirects":  # of aiohttp, with the status 0
         return "the server redirects too many times"
     if status and message is not None:
+        if type(problem.__cause__).__module__ == "aiohttp.http_exceptions":  # the status is made up
+            return f"the answer is not valid: {' '.join(message.partition(_EMPTY_LINE)[0].split())}"
         return f"the server answers {status} {message}".rstrip()
     if isinstance(problem, OSError):
         return first_line(problem)
