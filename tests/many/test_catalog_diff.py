@@ -51,6 +51,18 @@ def test_records_compare_as_their_modules() -> None:
     assert count > 500
 
 
+def test_a_catalog_does_not_have_the_bytes_of_its_files(tmp_path: Path) -> None:
+    whole = (DATA / "vmfb/weights_64k.vmfb").read_bytes()
+    at = len(whole) // 2
+    folders = tmp_path / "old", tmp_path / "new"
+    for folder, byte in zip(folders, (whole[at], whole[at] ^ 1), strict=True):
+        folder.mkdir()
+        (folder / "a.vmfb").write_bytes(whole[:at] + bytes([byte]) + whole[at + 1 :])
+    assert main(["diff", *map(str, folders)]) == 1
+    assert main(["diff", "--catalog", *map(str, folders)]) == 0
+    assert main(["verify", str(folders[1])]) == 1
+
+
 @pytest.mark.parametrize("data", [b"", b"\x78\x01", b"not compressed"])
 def test_a_damaged_record(data: bytes) -> None:
     with pytest.raises(FormatError, match="damaged record of a module"):

@@ -97,9 +97,9 @@ def compare_catalogs(
 ) -> Iterator[FileComparison]:
     """Compare the modules of two catalogs, in the order of their names.
 
-    The files need not exist: a catalog has all that `compat` compares. Names are relative to the
-    paths that the catalogs were updated with. Modules that differ only in the values of their
-    constants have no differences.
+    The files need not exist: a catalog has all that `compat` compares, but for the bytes, so damage
+    is not found. Names are relative to the paths that the catalogs were updated with. Modules that
+    differ only in the values of their constants have no differences.
 
     Args:
         old: The catalog of the modules that callers were written for, or its path.
