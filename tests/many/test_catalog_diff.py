@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -166,6 +169,36 @@ def test_a_damaged_file_that_one_side_has_is_unreadable(tmp_path: Path, catalog:
     found = list(compare_folders(*folders))
     assert [each.verdict for each in found] == ["unreadable", "unreadable"]
     assert all("at byte" in str(each.problem) for each in found)
+
+
+@pytest.mark.parametrize("place", ["", "sub", "sub/deep"])
+@pytest.mark.parametrize("side", ["old", "new"])
+def test_what_a_folder_may_have_that_cannot_be_listed(
+    side: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is neither removed nor added: nobody knows."""
+    folders = {name: tmp_path / name for name in ("old", "new")}
+    for folder in folders.values():
+        (folder / "sub/deep").mkdir(parents=True)
+        for name in ("a", "sub/b", "sub/deep/c"):
+            shutil.copy(RELEASES / "1.0/rank.vmfb", folder / f"{name}.vmfb")
+    closed, scandir = str(folders[side] / place).rstrip("/"), os.scandir
+
+    def listed(path: Any) -> object:
+        if str(path) == closed:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", listed)
+    expected = {each.file: each.verdict for each in compare_folders(*folders.values())}
+    catalogs = {name: tmp_path / f"{name}.duckdb" for name in folders}
+    for name, folder in folders.items():
+        with fnabi.Catalog(catalogs[name]) as catalog:
+            catalog.update(folder)
+    found = {each.file: each.verdict for each in compare_catalogs(*catalogs.values())}
+    assert found == expected
+    assert {*found.values()} <= {"unreadable", "compatible"}
+    assert main(["diff", "--catalog", *map(str, folders.values())]) == 3
 
 
 def test_changes_of_one_kind_have_one_cause() -> None:

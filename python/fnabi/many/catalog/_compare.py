@@ -30,6 +30,10 @@ _KEPT = 4096
 """The number of comparisons that are kept, since many files may be equal."""
 
 
+_ROOT = "."
+"""The name of a path of a catalog that is a folder."""
+
+
 class _Entry(msgspec.Struct, frozen=True):
     """A file of a catalog."""
 
@@ -98,11 +102,22 @@ def compare_sides(old: Side, new: Side, asked: Asked) -> Iterator[FileComparison
         ]
         for name in chunk:
             if name not in before:
-                yield _alone(name, after[name], "added")
+                yield _alone(name, _unlisted(name, before) or after[name], "added")
             elif name not in after:
-                yield _alone(name, before[name], "removed")
+                yield _alone(name, _unlisted(name, after) or before[name], "removed")
             else:
                 yield _compare_files(name, before[name], after[name], records, made, asked)
+
+
+def _unlisted(name: str, entries: dict[str, _Entry]) -> _Entry | None:
+    """Return the folder that could not be listed and that may have a file, or None."""
+    while name != _ROOT:
+        name = os.path.dirname(name) or _ROOT
+        if name == "/":  # of a file with its whole name
+            return None
+        if (entry := entries.get(name)) is not None and entry.error is not None:
+            return entry
+    return None
 
 
 def _alone(name: str, entry: _Entry, verdict: FileCompatibility) -> FileComparison:
@@ -151,6 +166,8 @@ def _entries(rows: Rows, table: str) -> dict[str, _Entry]:
         if digest is None and error is None:
             error = "damaged catalog: no digest of the module"
         name = _relative(file, roots)
+        if file in roots and error is not None and not file.endswith(".vmfb"):
+            name = _ROOT  # which could not be listed
         found[file if name in found else name] = _Entry(file, digest, error)
     return found
 
