@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import io
 import json
+import lzma
 import random
 import struct
 import subprocess
@@ -320,6 +322,25 @@ def test_buffers_with_hostile_lengths(
     assert decode(data.replace(right, wrong), tmp_path) is None
     problem = " ".join(capsys.readouterr().err.split())
     assert FAULT in problem if length >= 2**31 else "damaged Arrow stream" in problem
+
+
+@pytest.mark.parametrize(
+    ("pack", "what"),
+    [
+        (bz2.compress, "compressed by bzip2"),
+        (lzma.compress, "compressed by xz"),
+        (lambda text: text.decode().encode("utf-16"), "UTF-16"),
+    ],
+)
+def test_files_that_are_no_tables(
+    pack: Callable[[bytes], bytes],
+    what: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert decode(pack(b"sig,v\nI1!R1!,1\n"), tmp_path) is None
+    problem = " ".join(capsys.readouterr().err.split())
+    assert f": {what}, expected Parquet, Arrow, or lines of JSON or CSV in UTF-8" in problem
 
 
 # ---------------------------------------------------------------------------------------- damage

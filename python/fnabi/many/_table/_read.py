@@ -41,6 +41,14 @@ _KINDS: dict[bytes, Kind] = {
     b"\xff\xff\xff\xff": "Arrow stream",
 }
 
+_OTHERS = {
+    rb"BZh[1-9]1AY&SY": "compressed by bzip2",
+    rb"\xfd7zXZ\x00": "compressed by xz",
+    rb"PK\x03\x04": "a ZIP archive",
+    rb"\xff\xfe|\xfe\xff": "UTF-16",
+}
+"""What the first bytes of files that are no tables show, which would be long names in CSV."""
+
 BUFFER = 1 << 18
 """The number of bytes of a buffer in front of a file."""
 
@@ -216,7 +224,10 @@ def open_table(
     """
     kind = kind_of(source.file)
     lines = _Lines(source.file, max_line)
-    first = _first_line(source, lines) if kind == "text" else b""
+    first = b""
+    if kind == "text":
+        _refuse_other(source)
+        first = _first_line(source, lines)
     what = kind if kind != "text" else "lines of JSON" if first.startswith(b"{") else "CSV"
     _load("pyarrow", source)
     units = Units() if units is None else units
@@ -225,6 +236,14 @@ def open_table(
         for field in table.schema:
             _check_field(field, _LEVELS)
     return table._replace(batches=_checked(units.wanted(table.batches), source, what))
+
+
+def _refuse_other(source: Source) -> None:
+    head = source.file.peek(10)
+    for start, what in _OTHERS.items():
+        if re.match(start, head):
+            expected = "Parquet, Arrow, or lines of JSON or CSV in UTF-8, also in gzip or Zstandard"
+            raise OSError(errno.EBADMSG, f"{what}, expected {expected}", source.name)
 
 
 def _check_field(field: Any, levels: int) -> None:
