@@ -151,7 +151,7 @@ FAILURES = (
         "Install a newer runtime, or compile without the feature, such as with"
         " `--iree-vm-target-extension-f64=false`.",
         "required module features [<wanted>] are not available in this runtime configuration;"
-        " have [<has>]",
+        " have [<has>] while module requires [<required>]",
     ),
     _failure(
         "type-missing",
