@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
@@ -139,6 +141,36 @@ def test_other_lines_do_no_harm() -> None:
         assert each.message.split("\n")[0] in text.split("\n")[each.line - 1]
     assert failures.explain(text + text) == found
     assert failures.explain("all is well\n" * 10) == failures.explain("") == ()
+
+
+DRESSED: dict[str, Callable[[str], str]] = {
+    "Windows": lambda text: text.replace("\n", "\r\n"),
+    "a terminal": lambda text: text.replace("\n", "\r\r\n"),
+    "coloured": lambda text: "".join(f"\x1b[1;31m{line}\x1b[0m\n" for line in text.split("\n")),
+    "words": lambda text: re.sub(
+        r"\b(require|have|but|at|in|hal)\b", "\x1b[1m\\1\x1b[K\x1b[m", text
+    ),
+    "logged": lambda text: "".join(f"2026-01-01 ERROR x: {line}\n" for line in text.split("\n")),
+    "marked": lambda text: f"\ufeff{text}",
+}
+
+
+@pytest.mark.parametrize("how", DRESSED)
+def test_what_programs_add_to_lines_does_no_harm(how: str) -> None:
+    for release, texts in RECORDED.items():
+        for case, text in texts.items():
+            assert failures.explain(DRESSED[how](text)) == failures.explain(text), (release, case)
+
+
+def test_a_word_ends_where_a_string_does() -> None:
+    message = "bytecode version mismatch; runtime supports 15.0, module has 17.0"
+    dim = "input0 shape dimension 1 mismatch; expected 4 but have 3"
+    for text in json.dumps(message), repr(f"{message}\n"), f'{{"error":"{message}\\n"}}':
+        (found,) = failures.explain(text)
+        assert found.values == {"has": "15.0", "wanted": "17.0"}
+    for text in f"\ufeff{dim}", json.dumps({"error": dim}):
+        (found,) = failures.explain(text)
+        assert found.values["input"] == "input0"
 
 
 def test_what_varies_is_in_the_values() -> None:

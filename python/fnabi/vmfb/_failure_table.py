@@ -50,13 +50,13 @@ def _pattern(text: str) -> re.Pattern[str]:
     kinds = {
         None: r"[^'`\n]{0,300}",
         ":n": r"-?\d{1,20}",
-        ":w": r"[^\s;,'`]{1,300}",
+        ":w": r"[^\s;,'`\"\\]{1,300}",
         ":h": r"[0-9A-Fa-f]{1,16}",
         ":l": r"[^;\n]{1,400}",
         ":t": r"[^\n]{1,400}?",
     }
     # A word begins where one can: were each letter a beginning, long words would take long.
-    parts = [r"(?<![^\s;,'`])"] if re.match(r"<\w+:w>", text) else []
+    parts = [r"(?<![^\s;,'`\"\\])"] if re.match(r"<\w+:w>", text) else []
     at = 0
     for found in _GROUP.finditer(text):
         parts.append(re.escape(text[at : found.start()]))
@@ -151,7 +151,7 @@ FAILURES = (
         "Install a newer runtime, or compile without the feature, such as with"
         " `--iree-vm-target-extension-f64=false`.",
         "required module features [<wanted>] are not available in this runtime configuration;"
-        " have [<has>] while module requires [<required>]",
+        " have [<has>] while module requires [<required:w>]",
     ),
     _failure(
         "type-missing",

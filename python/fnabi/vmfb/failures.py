@@ -86,6 +86,7 @@ def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
     if module is not None and not isinstance(module, Module):
         got = type_name(module)
         raise ArgumentTypeError(f"failures.explain: module: expected Module, got {got}")
+    text = _MARKS.sub("", text)
     matches = [
         (match.start(), order, match)
         for order, failure in enumerate(FAILURES)
@@ -121,6 +122,9 @@ def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
             )
     return tuple(found.values())
 
+
+_MARKS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\r+(?=\n|\Z)|\A\ufeff")
+"""Colours, ends of lines of Windows and the mark of UTF-8, none of which the runtime wrote."""
 
 _CALLED = re.compile(r"invoking function '([^'\n]{1,300})'|\bfunc @([^(\n]{1,300})\(")
 """Which function was called, as the runtime says after an error."""
