@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -158,6 +159,40 @@ def test_names_of_c_headers(name: str, tmp_path: Path) -> None:
     prefix = f"module_{name}" if name.lower().startswith(("iree", "fnabi")) else name
     assert f" {prefix}_functions_" in text
     assert f"static inline iree_status_t {prefix}_call(" in text
+
+
+KEYWORDS = re.findall(
+    r"\w+",
+    """
+    _Alignas _Alignof _Atomic _BitInt _Bool _Complex _Decimal128 _Float32 _Fract _Generic
+    _Imaginary _Noreturn _Pragma _Static_assert _Thread_local alignas alignof and and_eq asm
+    auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await
+    co_return co_yield compl concept const const_cast consteval constexpr constinit continue
+    decltype default delete do double dynamic_cast else enum explicit export extern false float
+    for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr
+    operator or or_eq private protected public register reinterpret_cast requires restrict
+    return short signed sizeof static static_assert static_cast struct switch template this
+    thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned
+    using virtual void volatile wchar_t while xor xor_eq
+    """,
+)
+"""Of C23, C++26 and their compilers."""
+
+
+def test_arguments_named_as_keywords_of_c(tmp_path: Path) -> None:
+    arguments = [["named", each, "i32"] for each in KEYWORDS]
+    results = ["sdict", *([each, "i32"] for each in KEYWORDS)]
+    takes = json.dumps({"a": arguments, "r": []}).encode()
+    gives = json.dumps({"a": [], "r": [results]}).encode()
+    registers = b"i" * len(KEYWORDS)
+    functions = (
+        (b"takes", b"0" + registers + b"_v", attributes(abi=takes)),
+        (b"gives", b"0v_" + registers, attributes(abi=gives)),
+    )
+    with vmfb.from_buffer(exporting(*functions)) as opened:
+        write(tmp_path, "m.h", FORMATS["c-header"](opened, "m").text)
+    compile_header(tmp_path, "m.h")
+    compile_header(tmp_path, "m.h", standards=("gnu2x", "c++20"))
 
 
 def test_hostile_names_in_schemas(tmp_path: Path) -> None:
@@ -532,14 +567,16 @@ def test_schemas_are_valid() -> None:
 # -------------------------------------------------------------------------------------- C headers
 
 
-def compile_header(folder: Path, *headers: str) -> None:
+def compile_header(
+    folder: Path, *headers: str, standards: tuple[str, str] = ("c11", "c++17")
+) -> None:
     lines = [f'#include "{name}"' for name in headers]
     alone = "\n".join([*lines, "int main(void) { return 0; }"])
     calls = '#include "iree/runtime/api.h"\n' + alone
     iree = f"-I{DATA / 'stub'}"
     strict = ("-Wall", "-Wextra", "-Werror", "-fsyntax-only")
     for text, flags in ((alone, ["-Wpedantic"]), (calls, [iree])):
-        for compiler, standard, name in (("cc", "c11", "u.c"), ("c++", "c++17", "u.cc")):
+        for compiler, standard, name in zip(("cc", "c++"), standards, ("u.c", "u.cc"), strict=True):
             write(folder, name, text)
             command = [found(compiler), f"-std={standard}", *strict, *flags, name]
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True)

@@ -12,17 +12,23 @@ _C_KEYWORDS = frozenset(
     re.findall(
         r"\w+",
         """
-        alignas alignof and and_eq asm auto bitand bitor bool break case catch char class
-        compl const constexpr continue default delete do double else enum explicit export
-        extern false float for friend goto if inline int long mutable namespace new not
-        not_eq nullptr operator or or_eq private protected public register restrict
-        return short signed sizeof static static_assert struct switch template this
-        thread_local throw true try typedef typeof typename union unsigned using virtual
-        void volatile wchar_t while xor xor_eq linux unix NULL
+        alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t
+        char32_t char8_t class co_await co_return co_yield compl concept const const_cast
+        consteval constexpr constinit continue contract_assert decltype default delete do
+        double dynamic_cast else enum explicit export extern false float for friend goto if
+        inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq
+        private protected public register reinterpret_cast requires restrict return short
+        signed sizeof static static_assert static_cast struct switch template this
+        thread_local throw true try typedef typeid typename typeof typeof_unqual union
+        unsigned using virtual void volatile wchar_t while xor xor_eq linux unix NULL
+        _Accum _Alignas _Alignof _Atomic _BitInt _Bool _Complex _Decimal128 _Decimal32
+        _Decimal64 _Float128 _Float128x _Float16 _Float32 _Float32x _Float64 _Float64x
+        _Fract _Generic _Imaginary _Nonnull _Noreturn _Null_unspecified _Nullable _Pragma
+        _Sat _Static_assert _Thread_local
         """,
     )
 )
-"""The keywords of C23 and C++, and what compilers of them predefine in lower case."""
+"""The keywords of C23, C++26 and their compilers, and what these predefine in lower case."""
 
 
 def identifier(name: str, default: str = "_") -> str:
