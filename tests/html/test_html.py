@@ -347,6 +347,13 @@ def test_types_as_data() -> None:
     ]
 
 
+def test_numbers_that_scripts_would_round_are_texts() -> None:
+    large = Buffer(DType("float32"), (2**53 - 1, 2**53, 2**63 - 1, None))
+    (value,) = values.signature_value(Signature((large,), ()))[0]
+    assert value == ["buffer", "float32", (2**53 - 1, str(2**53), str(2**63 - 1), None)]
+    assert values.type_text(value) == str(large)
+
+
 def test_dims_that_are_equal_have_a_letter() -> None:
     path = DATA / "bytecode_types" / "torch_attention@3.13.0@llvm-cpu.vmfb"
     data = page_of(vmfb.open(path)).data

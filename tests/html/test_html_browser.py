@@ -158,6 +158,10 @@ SEARCHES = {
     "x: any -> *": ["pool"],
     "* -> bf16[*]": ["half"],
     "i16[4], * -> *": ["words"],
+    "9007199254740993": ["large"],
+    "9007199254740992": [],
+    "f64[?,9007199254740993] -> *": ["large"],
+    "f64[?,9007199254740992] -> *": [],
 }
 
 
@@ -170,6 +174,7 @@ def search_page() -> str:
         "nested": "([list<float32[640]>]) -> ({a: float32[64x10]})",
         "half": "() -> (bfloat16[64x10])",
         "words": "(i16[?], bool) -> ()",
+        "large": "(float64[?x9007199254740993]) -> ()",
     }
     data = html._module_data.module_data(vmfb.open(DATA / "vmfb" / "no_io.vmfb"))[0]
     (row, *_) = data["exports"]

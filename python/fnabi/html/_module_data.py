@@ -9,7 +9,7 @@ from fnabi.errors import CallError, FormatError
 from fnabi.html._code import code_blocks
 from fnabi.html._graph_data import GraphData
 from fnabi.html._limits import Kept
-from fnabi.html._values import export_signature, signature_value, sip_value
+from fnabi.html._values import exact, export_signature, signature_value, sip_value
 from fnabi.vmfb import Export, Module, bytecode, costs, program
 from fnabi.vmfb._facts import answers_of, flag_names, place_of, span_count, texts_of
 from fnabi.vmfb._records import Finding
@@ -338,8 +338,8 @@ def _parameter(parameter: Parameter, kept: Kept) -> dict[str, Any]:
     return {
         "name": kept.text(parameter.full_name),
         "access": parameter.access,
-        "offset": parameter.offset,
-        "size": parameter.size,
+        "offset": exact(parameter.offset),
+        "size": exact(parameter.size),
     }
 
 

@@ -15,17 +15,30 @@ from fnabi.vmfb import Export
 from fnabi.vmfb._infer import Proofs, symbol_name
 
 
+_SAFE = (1 << 53) - 1
+"""The largest integer that is exact in JavaScript; larger ones are texts in the data of a page."""
+
+
+def exact(number: int | None) -> int | str | None:
+    """Return a number, or the text of one that JavaScript would round."""
+    return number if number is None or number <= _SAFE else str(number)
+
+
+def _shape(shape: tuple[int | None, ...] | None) -> tuple[int | str | None, ...] | None:
+    return None if shape is None else tuple(map(exact, shape))
+
+
 def type_value(type: types.Type) -> list[Any]:
     """Return a type; dims are numbers, or null for a dynamic one."""
     match type:
         case types.Scalar(dtype):
             return ["scalar", str(dtype)]
         case types.Buffer(dtype, shape):
-            return ["buffer", str(dtype), shape]
+            return ["buffer", str(dtype), _shape(shape)]
         case types.Ref(name):
             return ["ref", name]
         case types.RefArray(element, shape):
-            return ["array", type_value(element), shape]
+            return ["array", type_value(element), _shape(shape)]
         case types.List(items):
             return ["list", [type_value(each) for each in items]]
         case types.Tuple(items):

@@ -216,7 +216,7 @@ function parsePattern(text) {
     if (take("*")) return STAR;
     if (take("?")) return "?";
     const number = match("\\d+");
-    if (number !== null) return Number(number);
+    if (number !== null) return Number.isSafeInteger(Number(number)) ? Number(number) : String(BigInt(number));
     const name = match("[A-Z]\\d*(?=x[?_*A-Z\\d])") || match("[A-Za-z][A-Za-z0-9_]*");
     if (name !== null && /^(?:[A-Za-z][A-Za-z0-9]*x[A-Z\d].*|[a-z](?:x[a-z])+)$/u.test(name)) fail('"," between dims');
     if (name !== null) return { name };
@@ -311,7 +311,7 @@ function matchesPattern(pattern, [inputs, results], untold) {
     const [first, ...others] = dims;
     if (first === STAR) return [...shape, null].some((_, from) => matchDims(others, shape.slice(from), side, rest));
     if (shape.length === 0) return false;
-    const dim = typeof shape[0] === "number" ? shape[0] : null; // names of equal dims are dynamic
+    const dim = isSymbol(shape[0]) ? null : shape[0]; // names of equal dims are dynamic
     const next = () => matchDims(others, shape.slice(1), side, rest);
     if (typeof first === "object") {
       bound.push([first.name, side, dim]);

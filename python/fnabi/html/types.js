@@ -15,9 +15,12 @@ function dtypeNode(dtype) {
   return h(`span.dtype.${found ? found[1] : "other"}`, dtype);
 }
 
+// A letter that equal dims share; dims that are no exact numbers here are digits.
+const isSymbol = (dim) => typeof dim === "string" && !/^\d/.test(dim);
+
 function dimNode(dim) {
   if (dim === null) return h("span.dim.dynamic", { title: "a dynamic dim" }, "?");
-  if (typeof dim === "string")
+  if (isSymbol(dim))
     return h("span.dim.symbol", { title: `a dynamic dim, equal to every other ${dim}` }, dim);
   return h("span.dim", dim);
 }
