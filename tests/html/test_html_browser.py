@@ -774,6 +774,26 @@ def test_an_address_opens_its_function(browser: Browser) -> None:
     assert browser.all("tr.detail") == []
 
 
+def test_a_change_of_the_address_opens_its_function(browser: Browser) -> None:
+    names = [*vmfb.open(DATA / "vmfb" / "many_300.vmfb").exports]
+    browser.open(page("many_300"), anchor=f"#{names[3]}")
+    browser.run("document.getElementById('tab-details').click()")
+    for name in (names[250], names[7]):
+        browser.run("location.hash = arguments[0]", name)
+        browser.wait(f"document.activeElement.textContent === '{name}'")
+    assert len(browser.all("tr.detail")) == 3
+
+
+def test_the_link_to_the_contents_is_no_address_of_a_function(browser: Browser) -> None:
+    text = html.render(vmfb.open(ROOT / "examples/releases/2.0/vision.vmfb"))
+    assert "main" in vmfb.open(ROOT / "examples/releases/2.0/vision.vmfb").exports
+    browser.open(text)
+    browser.press(Keys.TAB, Keys.ENTER)
+    assert browser.focused().tag_name == "main"
+    assert browser.run("return location.hash") == ""
+    assert browser.all("tr.detail") == []
+
+
 # -------------------------------------------------------------------------------------- size
 
 

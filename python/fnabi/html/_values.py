@@ -14,7 +14,6 @@ from fnabi.calls.schema import FunctionSchema, Schema
 from fnabi.vmfb import Export
 from fnabi.vmfb._infer import Proofs, symbol_name
 
-
 _SAFE = (1 << 53) - 1
 """The largest integer that is exact in JavaScript; larger ones are texts in the data of a page."""
 

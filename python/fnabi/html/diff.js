@@ -109,4 +109,4 @@ showPage(
   ),
   shownTabs.nodes,
 );
-if (remembered() !== "" && functions.openAnchor(remembered())) shownTabs.show("functions");
+followAddress(functions, () => shownTabs.show("functions"));

@@ -271,10 +271,15 @@ function tabs(label, panels) {
 // Show the page, with "/" as the key of the search in view.
 function showPage(title, header, main) {
   document.title = escaped(title);
+  const contents = h("main", { id: "main", tabindex: "-1" }, main);
+  function skip(event) {
+    event.preventDefault(); // the address is for functions, and one may be named main
+    contents.focus();
+  }
   document.body.append(
-    h("a.skip", { href: "#main" }, "Skip to the contents"),
+    h("a.skip", { href: "#main", onclick: skip }, "Skip to the contents"),
     header,
-    h("main", { id: "main", tabindex: "-1" }, main),
+    contents,
     pageFooter(),
   );
   document.addEventListener("keydown", (event) => {

@@ -40,4 +40,4 @@ showPage(
   ),
   h("div.panel", h("h2.hidden", "Files"), filesTable.nodes),
 );
-if (remembered() !== "") filesTable.openAnchor(remembered());
+followAddress(filesTable, () => {});

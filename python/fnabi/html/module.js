@@ -34,4 +34,4 @@ showPage(
   ].filter(([, value]) => value !== false && value !== null)),
   shownTabs.nodes,
 );
-if (remembered() !== "" && functions.openAnchor(remembered())) shownTabs.show("functions");
+followAddress(functions, () => shownTabs.show("functions"));

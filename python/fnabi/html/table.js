@@ -274,10 +274,11 @@ function dataTable({ label, noun, rows, columns, text, types, signatures, untold
     next.scrollIntoView({ block: "nearest" });
   }
 
-  // Show, open and focus the row with an anchor; return whether there is one.
-  function openAnchor(name) {
+  // Open and focus the row with an anchor, if there is one; `show` is called before.
+  function openAnchor(name, show) {
     const entry = entries.find((each) => anchor(each.row) === name);
-    if (!entry) return false;
+    if (!entry) return;
+    if (show) show();
     if (!found.includes(entry)) {
       for (const filter of hidden) pressed.add(filter);
       for (const button of buttons) if (button) button.setAttribute("aria-pressed", "true");
@@ -288,7 +289,6 @@ function dataTable({ label, noun, rows, columns, text, types, signatures, untold
     cover(); // the observer is called later
     entry.toggle.focus();
     entry.body.scrollIntoView({ block: "start" });
-    return true;
   }
 
   // Mark the words in the heads of rows, where the browser can.
@@ -354,4 +354,11 @@ function remembered() {
   } catch {
     return "";
   }
+}
+
+// Open the row that the address names, now and where a link or an edit changes it.
+function followAddress(table, show) {
+  const open = () => remembered() !== "" && table.openAnchor(remembered(), show);
+  open();
+  addEventListener("hashchange", open);
 }
