@@ -16,6 +16,7 @@ from fnabi._base import notebook
 from support import callee
 from support.callee import built
 from support.documents import ROOT
+from support.unknown_bytecode import unknown_bytecode
 
 EXAMPLES = ROOT / "examples"
 KERNELS = str(EXAMPLES / "kernels.c")
@@ -64,6 +65,12 @@ def test_a_module_and_its_exports(classifier: vmfb.Module) -> None:
     assert view(classifier.exports).rows == 1 + len(classifier.exports)
     classifier.close()
     assert view(classifier).text == "Module closed"
+
+
+def test_a_module_whose_bytecode_cannot_be_read() -> None:
+    shown = view(vmfb.from_buffer(unknown_bytecode()))
+    assert "bytecode 99.0" in shown.text
+    assert shown.rows == 2
 
 
 def test_the_symbols_of_bytecode_are_shown() -> None:

@@ -572,10 +572,13 @@ class Module:
         head = title(self)
         if self.closed:
             return head
-        targets = ", ".join(
-            f"{target.device} {' '.join(each.format for each in target.executables)}"
-            for target in self.targets
-        )
+        try:
+            targets = ", ".join(
+                f"{target.device} {' '.join(each.format for each in target.executables)}"
+                for target in self.targets
+            )
+        except FormatError:  # bytecode of an unknown version
+            targets = ""
         facts = fact_table([("target", code(targets))]) if targets else ""
         return f"{head}{facts}{self.exports._repr_html_()}"
 
