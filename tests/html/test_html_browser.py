@@ -225,6 +225,16 @@ def test_the_search_says_what_is_wrong(
     assert browser.texts(".hint")[0].startswith("Words, f32, f32[64x10]")
 
 
+def test_sizes_of_values(browser: Browser) -> None:
+    """Compiled code demands 40 bytes of `tensor<8x5xi3>`, 20 of `i4`, 10 of `i2`."""
+    browser.open(search_page())
+    sizes = {"i4": 20, "i2": 10, "bool": 40, "bfloat16": 80, "complex64": 320, "float8_e4m3fn": 40}
+    sizes |= {"float32x4": 640, "i1": None, "i3": None, "i12": None, "i24": None, "index": None}
+    values = [["buffer", dtype, [8, 5]] for dtype in sizes]
+    found = browser.run("return arguments[0].map(sizeOf)", values)
+    assert dict(zip(sizes, found, strict=True)) == sizes
+
+
 def test_a_pattern_matches_as_for_find(browser: Browser) -> None:
     """The slow matcher, which the query of `find` is compared with, too."""
     browser.open(search_page())

@@ -135,13 +135,15 @@ function aliasOf(row, side, index) {
   return stored && h("span.muted", ` receives results[${stored[1]}]`);
 }
 
-// The size of a value in bytes, where all its dims are known.
+// The size of a value in bytes, where all its dims are known. Compilers store elements of odd widths,
+// such as i3 and i24, in more bits, and the runtime counts them in yet another way.
 function sizeOf([kind, dtype, shape]) {
   if (kind !== "buffer" || shape === null || shape.some((dim) => typeof dim !== "number")) return null;
   const match = /^(bool|[a-z]+(\d+)(?:_\w+?)?)(?:x(\d+))?$/.exec(dtype);
   if (!match) return null;
-  const bits = (match[2] ? Number(match[2]) : 8) * Number(match[3] || 1);
-  return Math.ceil((shape.reduce((product, dim) => product * dim, 1) * bits) / 8);
+  const bits = match[2] ? Number(match[2]) : 8;
+  if (bits < 2 || !Number.isInteger(Math.log2(bits))) return null;
+  return Math.ceil((shape.reduce((product, dim) => product * dim, 1) * bits * Number(match[3] || 1)) / 8);
 }
 
 function structures(row) {
