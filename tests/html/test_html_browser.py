@@ -343,6 +343,17 @@ def test_filters(browser: Browser) -> None:
     assert browser.texts(".status") == ["4 functions"]
 
 
+def test_an_internal_function_without_types_is_no_error(browser: Browser) -> None:
+    module = vmfb.open(DATA / "bytecode" / "template.vmfb")
+    assert module.bytecode_types == (None, None)
+    browser.open(html.render(module))
+    (internal,) = browser.all(".filter")
+    assert internal.text == "Internal 1"
+    internal.click()
+    assert browser.names() == ["main", "function[1]"]
+    assert browser.texts("tbody .badge") == ["internal"]
+
+
 def test_a_row_opens(browser: Browser) -> None:
     browser.open(page("std_llvmcpu"))
     button = browser.all(".toggle")[1]

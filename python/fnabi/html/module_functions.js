@@ -59,8 +59,9 @@ function signlessNote() {
   );
 }
 
+// Of an internal function only the bytecode has types; it is no error where they are unknown.
 const hasError = (row) =>
-  Boolean(row.problem) || row.source === null || row.attrs.some(([key, , error]) => error && key !== "iree.abi.declaration");
+  Boolean(row.problem) || (row.source === null && !row.internal) || row.attrs.some(([key, , error]) => error && key !== "iree.abi.declaration");
 
 function nameCell(row) {
   return [
