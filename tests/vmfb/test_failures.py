@@ -181,6 +181,9 @@ def test_what_varies_is_in_the_values() -> None:
     assert found.values["name"] == "hal.buffer_view.assert"
     (found,) = failures.explain(NEWEST["dim"])
     assert (found.values["dim"], found.values["wanted"], found.values["has"]) == ("1", "4", "3")
+    for case in "file absent", "file absent, tool":
+        (found,) = failures.explain(NEWEST[case])
+        assert found.values == {"file": "absent.vmfb"}
     for release, has in (("3.0.0", "EXT_F32|EXT_F64"), ("3.13.0", "EXT_F32|EXT_F64|YIELD|UNWIND")):
         (found,) = failures.explain(RECORDED[release]["features"])
         assert found.values == {"wanted": "100000h", "has": has, "required": "100000h"}

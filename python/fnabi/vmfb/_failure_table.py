@@ -30,7 +30,7 @@ class Failure(msgspec.Struct, frozen=True):
     patterns: tuple[re.Pattern[str], ...]
 
 
-_GROUP = re.compile(r"<(?!vm>)(\w+)(:[nhwlt])?>")
+_GROUP = re.compile(r"<(?!vm>)(\w+)(:[nhwltm])?>")
 
 
 _FIXED: dict[re.Pattern[str], str] = {}
@@ -45,7 +45,8 @@ def _pattern(text: str) -> re.Pattern[str]:
     """Compile a message, in which ``<name>`` is a group of some text without quotes.
 
     ``<name:n>`` is a number, ``<name:h>`` a hexadecimal one, ``<name:w>`` a word without spaces and
-    quotes, ``<name:l>`` the rest of a clause, ``<name:t>`` text up to what follows in the line.
+    quotes, ``<name:l>`` the rest of a clause, ``<name:t>`` text up to what follows in the line,
+    ``<name:m>`` the name of a module's file.
     """
     kinds = {
         None: r"[^'`\n]{0,300}",
@@ -54,6 +55,7 @@ def _pattern(text: str) -> re.Pattern[str]:
         ":h": r"[0-9A-Fa-f]{1,16}",
         ":l": r"[^;\n]{1,400}",
         ":t": r"[^\n]{1,400}?",
+        ":m": r"[^'`\n]{0,300}\.vmfb",
     }
     # A word begins where one can: were each letter a beginning, long words would take long.
     parts = [r"(?<![^\s;,'`\"\\])"] if re.match(r"<\w+:w>", text) else []
@@ -86,7 +88,7 @@ FAILURES = (
         " the program runs.",
         "Correct the path that is given to `--module=` or `VmModule.mmap`.",
         "failed to open file '<file>'; loading bytecode module",
-        "No such file or directory: '<file>.vmfb'",
+        "No such file or directory: '<file:m>'",
     ),
     _failure(
         "module-identifier",
