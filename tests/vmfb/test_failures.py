@@ -308,6 +308,13 @@ def test_an_error_of_several_functions_is_explained_for_each() -> None:
     assert len(failures.explain(text)) == 1
 
 
+def test_a_text_that_is_loaded_as_a_module_may_be_no_module() -> None:
+    size = int.from_bytes(b"# Re", "little")
+    text = f"FlatBuffer length prefix out of bounds (prefix is {size} but only 1117 available)"
+    (found,) = failures.explain(f"INVALID_ARGUMENT; {text}; loading bytecode module at 'README.md'")
+    assert "the file is no module" in found.meaning
+
+
 def test_wrong_arguments() -> None:
     with pytest.raises(ArgumentTypeError, match="expected str, got bytes"):
         failures.explain(b"text")  # type: ignore[arg-type]

@@ -102,8 +102,10 @@ FAILURES = (
         "module-size",
         "the file ends before the module does",
         "The data is shorter than the size at its beginning, or empty: a download or a copy stopped"
-        " early, or the wrong part of a file was read.",
-        "Get the file again, and compare its size with that of the original.",
+        " early, the wrong part of a file was read, or the file is no module, such as a text, whose"
+        " first four bytes the runtime takes for the size.",
+        "`fnabi inspect FILE` says what the file is. Get it again, and compare its size with that"
+        " of the original.",
         "FlatBuffer data is not present or less than <least:n> bytes (<size:n> total)",
         "rodata[<segment:n>] external reference out of range",
         "FlatBuffer length prefix out of bounds (prefix is <wanted:n> but only <size:n> available)",
