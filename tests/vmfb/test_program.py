@@ -257,6 +257,17 @@ def test_spans_have_rows_of_their_operands_alone() -> None:
     assert {each.bindings for each in executions} == {()}
 
 
+def test_a_name_with_a_line_break_makes_no_line_of_the_text() -> None:
+    forged = "f\n  return t0"
+    call = FunctionCall(0, forged, None)
+    dispatch = Dispatch(0, forged, None, (None,) * 3, 0, ())
+    block = program.Block(0, False, (call, dispatch), (), "fail")
+    made = program.Program(0, forged, (block,), (None,))
+    shown = "f\\n  return t0"
+    assert str(made) == f"@{shown}\n  call {shown}()\n  dispatch {shown} [?, ?, ?]: "
+    assert str(Transfer(0, forged, None)) == f"{shown} ? bytes"
+
+
 def test_long_names_are_shared_and_cut() -> None:
     with vmfb.from_buffer(dispatches(40_000)) as module:
         (found,) = program.read(module)

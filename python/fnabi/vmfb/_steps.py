@@ -230,7 +230,9 @@ class Program(msgspec.Struct, frozen=True):
     def _heading(self) -> list[str]:
         """Its name, and a line for each input whose dims have letters."""
         return [
-            f"@{self.name}" if self.name is not None else f"function[{self.ordinal}]",
+            f"@{self.name}".replace("\n", "\\n")
+            if self.name is not None
+            else f"function[{self.ordinal}]",
             *(
                 f"input{index} has dims {'x'.join(dims)}"
                 for index, dims in enumerate(self.dims)
@@ -271,7 +273,8 @@ def _chain(blocks: Sequence[Block]) -> bool | None:
 
 
 def name_text(name: str) -> str:
-    return cut(name, _NAME_MAX)
+    """Return the start of a name, in one line: others would look like lines of the text."""
+    return cut(name, _NAME_MAX).replace("\n", "\\n")
 
 
 def _text(size: Size | None) -> str:
