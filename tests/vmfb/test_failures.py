@@ -168,6 +168,9 @@ def test_a_word_ends_where_a_string_does() -> None:
     for text in json.dumps(message), repr(f"{message}\n"), f'{{"error":"{message}\\n"}}':
         (found,) = failures.explain(text)
         assert found.values == {"has": "15.0", "wanted": "17.0"}
+    for text in json.dumps({"error": NEWEST["flatbuffer"]}), repr(ValueError(NEWEST["flatbuffer"])):
+        (found,) = failures.explain(text)
+        assert found.values == {"fault": "table field out of range"}
     for text in f"\ufeff{dim}", json.dumps({"error": dim}):
         (found,) = failures.explain(text)
         assert found.values["input"] == "input0"

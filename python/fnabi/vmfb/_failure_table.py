@@ -30,7 +30,7 @@ class Failure(msgspec.Struct, frozen=True):
     patterns: tuple[re.Pattern[str], ...]
 
 
-_GROUP = re.compile(r"<(?!vm>)(\w+)(:[nhwltm])?>")
+_GROUP = re.compile(r"<(?!vm>)(\w+)(:[nhwltmp])?>")
 
 
 _FIXED: dict[re.Pattern[str], str] = {}
@@ -46,7 +46,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
     ``<name:n>`` is a number, ``<name:h>`` a hexadecimal one, ``<name:w>`` a word without spaces and
     quotes, ``<name:l>`` the rest of a clause, ``<name:t>`` text up to what follows in the line,
-    ``<name:m>`` the name of a module's file.
+    ``<name:m>`` the name of a module's file, ``<name:p>`` a phrase of plain words.
     """
     kinds = {
         None: r"[^'`\n]{0,300}",
@@ -56,6 +56,7 @@ def _pattern(text: str) -> re.Pattern[str]:
         ":l": r"[^;\n]{1,400}",
         ":t": r"[^\n]{1,400}?",
         ":m": r"[^'`\n]{0,300}\.vmfb",
+        ":p": r"[\w()-](?: ?[\w()-]){0,200}",
     }
     # A word begins where one can: were each letter a beginning, long words would take long.
     parts = [r"(?<![^\s;,'`\"\\])"] if re.match(r"<\w+:w>", text) else []
@@ -116,7 +117,7 @@ FAILURES = (
         "The module itself was loaded, and a driver refused the code for a device that is in its"
         " read-only data: its container is not what its format demands.",
         "`fnabi inspect --rodata` lists the executables. Get the file again, or " + _COMPILE + ".",
-        "FlatBuffer verification failed: <fault:l>; while invoking native function"
+        "FlatBuffer verification failed: <fault:p>; while invoking native function"
         " hal.executable.create",
         "data provided does not contain the ELF identifier",
         "ELF data provided (<size:n>) is smaller than ehdr (<least:n>)",
@@ -128,7 +129,7 @@ FAILURES = (
         "The FlatBuffer of the module has an offset, a size or a field that cannot be: the file was"
         " changed after it was compiled, or is of a schema from before March 2023.",
         "`fnabi verify FILE` says which byte is wrong. Get the file again, or " + _COMPILE + ".",
-        "FlatBuffer verification failed: <fault:l>",
+        "FlatBuffer verification failed: <fault:p>",
     ),
     _failure(
         "module-alignment",
