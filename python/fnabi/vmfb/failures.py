@@ -123,7 +123,7 @@ def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
     return tuple(found.values())
 
 
-_MARKS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\r+(?=\n|\Z)|\A\ufeff")
+_MARKS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|(?<!\r)\r+(?=\n|\Z)|\A\ufeff")
 """Colours, ends of lines of Windows and the mark of UTF-8, none of which the runtime wrote."""
 
 _CALLED = re.compile(r"invoking function '([^'\n]{1,300})'|\bfunc @([^(\n]{1,300})\(")

@@ -444,12 +444,13 @@ LOGS = [
     "iree/",
     "\x1b[",
     "0x",
+    "\r",
 ]
 for each in LOGS:
     family(
         f"failures.explain: {each!r}",
         "failures.explain",
-        lambda size, each=each: each * (size // len(each)),
+        lambda size, each=each: each * (size // len(each)) + "x",
         failures.explain,
     )
 
