@@ -177,6 +177,7 @@ def test_each_allocation_of_a_call_fails(
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.unmeasured("allocations of coverage would fail, too")
 @with_fork
 def test_each_allocation_of_the_initialisation_fails(refusing: str) -> None:
     done = run(refusing, module="initialisation", library=lane.__file__)
