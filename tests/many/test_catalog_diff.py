@@ -201,6 +201,47 @@ def test_what_a_folder_may_have_that_cannot_be_listed(
     assert main(["diff", "--catalog", *map(str, folders.values())]) == 3
 
 
+def test_a_damaged_file_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was given by its name, and could be read, so it is no folder."""
+    monkeypatch.chdir(tmp_path)
+    data = (RELEASES / "1.0/rank.vmfb").read_bytes()
+    Path("damaged.bin").write_bytes(data[:1000])
+    Path("good.bin").write_bytes(data)
+    for name, file in (("old.duckdb", "damaged.bin"), ("new.duckdb", "good.bin")):
+        with fnabi.Catalog(name) as catalog:
+            catalog.update(file)
+    for pair, verdict in (
+        (("old.duckdb", "new.duckdb"), "added"),
+        (("new.duckdb", "old.duckdb"), "removed"),
+    ):
+        found = {each.file: each.verdict for each in compare_catalogs(*pair)}
+        assert found == {"damaged.bin": "unreadable", "good.bin": verdict}
+
+
+def test_which_folder_may_have_a_file() -> None:
+    def entry(name: str, error: str | None = "closed") -> _compare._Entry:
+        return _compare._Entry(name, None, error, error is not None)
+
+    names = ("a", "a/b", "a-", "/x", "u://b")
+    find = _compare._unlisted({name: entry(name) for name in names} | {"c": entry("c", None)})
+    for name, folder in (
+        *((name, "a") for name in ("a/f", "a/b/f", "a/bc")),
+        *(("a-/f", "a-"), ("/x/f", "/x"), ("u://b/f", "u://b")),
+        *((name, None) for name in ("a", "ab/f", "c/f", "//x", "//", "/", "f", "")),
+    ):
+        found = find(name)
+        assert (found and found.file) == folder, name
+    deep = "d/" * 500_000  # of a damaged catalog
+    assert find(deep) is None
+    find = _compare._unlisted({".": entry("root")})
+    assert [find(name) is not None for name in ("f", deep, "/x/f", "//x")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
 def test_changes_of_one_kind_have_one_cause() -> None:
     """Which of the inputs changes makes no difference, and which attribute does."""
     for path, cause in (

@@ -6,6 +6,7 @@ A catalog has records of its modules, so their files need not exist.
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -19,27 +20,27 @@ from fnabi.compat._compare import compare_asked, without_change
 from fnabi.compat._record import RecordedModule
 from fnabi.compat._runtime import Asked
 from fnabi.errors import FnabiError
-from fnabi.many.catalog._table import ROOTS
+from fnabi.many.catalog._table import ROOTS, UNREAD
 
 Rows: TypeAlias = Callable[..., list[Any]]
 """Returns the rows of a query of a catalog."""
 
-_COLUMNS = "file, digest, error, record"
+_COLUMNS = "file, digest, error, error_code, record"
 
 _KEPT = 4096
 """The number of comparisons that are kept, since many files may be equal."""
-
 
 _ROOT = "."
 """The name of a path of a catalog that is a folder."""
 
 
 class _Entry(msgspec.Struct, frozen=True):
-    """A file of a catalog."""
+    """A file of a catalog, or a folder that could not be listed, which ``is_unread`` then."""
 
     file: str
     digest: bytes | None
     error: str | None
+    is_unread: bool
 
 
 class Side(NamedTuple):
@@ -74,7 +75,8 @@ def sides_since(rows: Rows, then: datetime, asked: Asked) -> tuple[Side, Side]:
     Where releases are named that nobody measured, that is all files, since none is compatible.
     """
     time = f"TIMESTAMP '{then.isoformat(sep=' ')}'"
-    past = f"SELECT {_COLUMNS} FROM past_files WHERE since <= {time} AND until > {time}"
+    columns = _COLUMNS.replace("error_code", "NULL AS error_code")  # which the past does not have
+    past = f"SELECT {columns} FROM past_files WHERE since <= {time} AND until > {time}"
     now = f"SELECT {_COLUMNS} FROM files WHERE since > {time}"
     if asked.unmeasured:
         same = f"SELECT {_COLUMNS} FROM files WHERE since <= {time}"
@@ -89,6 +91,7 @@ def sides_since(rows: Rows, then: datetime, asked: Asked) -> tuple[Side, Side]:
 def compare_sides(old: Side, new: Side, asked: Asked) -> Iterator[FileComparison]:
     """Compare the modules of two sides, in the order of their names."""
     before, after = old.entries, new.entries
+    unlisted_before, unlisted_after = _unlisted(before), _unlisted(after)
     made: OrderedDict[tuple[bytes | None, bytes | None], Comparison] = OrderedDict()
     names = iter(sorted(before.keys() | after.keys()))
     while chunk := list(islice(names, 1000)):
@@ -102,22 +105,28 @@ def compare_sides(old: Side, new: Side, asked: Asked) -> Iterator[FileComparison
         ]
         for name in chunk:
             if name not in before:
-                yield _alone(name, _unlisted(name, before) or after[name], "added")
+                yield _alone(name, unlisted_before(name) or after[name], "added")
             elif name not in after:
-                yield _alone(name, _unlisted(name, after) or before[name], "removed")
+                yield _alone(name, unlisted_after(name) or before[name], "removed")
             else:
                 yield _compare_files(name, before[name], after[name], records, made, asked)
 
 
-def _unlisted(name: str, entries: dict[str, _Entry]) -> _Entry | None:
-    """Return the folder that could not be listed and that may have a file, or None."""
-    while name != _ROOT:
-        name = os.path.dirname(name) or _ROOT
-        if name == "/":  # of a file with its whole name
-            return None
-        if (entry := entries.get(name)) is not None and entry.error is not None:
-            return entry
-    return None
+def _unlisted(entries: dict[str, _Entry]) -> Callable[[str], _Entry | None]:
+    """Return a function that finds the folder that could not be listed and may have a file."""
+    folders: list[str] = []  # none inside of another, so that one alone can have a file
+    for folder in sorted(f"{name}/" for name, each in entries.items() if each.is_unread):
+        if not folders or not folder.startswith(folders[-1]):
+            folders.append(folder)
+    root = entries.get(_ROOT)
+
+    def find(name: str) -> _Entry | None:
+        if root is not None and not name.startswith("/"):
+            return root
+        at = bisect_right(folders, name) - 1
+        return entries[folders[at][:-1]] if at >= 0 and name.startswith(folders[at]) else None
+
+    return find
 
 
 def _alone(name: str, entry: _Entry, verdict: FileCompatibility) -> FileComparison:
@@ -161,14 +170,15 @@ def _entries(rows: Rows, table: str) -> dict[str, _Entry]:
     """Return the files of a catalog by their names, which are relative to its paths."""
     roots = sorted((root for (root,) in rows(ROOTS, tuple[str])), key=len, reverse=True)
     found: dict[str, _Entry] = {}
-    query = f"SELECT file, digest, error FROM {table} ORDER BY file"
-    for file, digest, error in rows(query, tuple[str, bytes | None, str | None]):
+    query = f"SELECT file, digest, error, error_code FROM {table} ORDER BY file"
+    for file, digest, error, code in rows(query, tuple[str, bytes | None, str | None, str | None]):
         if digest is None and error is None:
             error = "damaged catalog: no digest of the module"
         name = _relative(file, roots)
-        if file in roots and error is not None and not file.endswith(".vmfb"):
+        if file in roots and code == UNREAD and not file.endswith(".vmfb"):
             name = _ROOT  # which could not be listed
-        found[file if name in found else name] = _Entry(file, digest, error)
+        is_unread = error is not None and code in (UNREAD, None)
+        found[file if name in found else name] = _Entry(file, digest, error, is_unread)
     return found
 
 
