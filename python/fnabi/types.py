@@ -20,8 +20,7 @@ from typing import Self, TypeAlias, TypeVar, get_args
 
 from fnabi._base import records
 from fnabi._base.core import Data, text_of
-from fnabi._base.dtype import DType, DTypeKind, Record, meant_dtype
-from fnabi._base.text import cut
+from fnabi._base.dtype import DType, DTypeKind, Record, meant_dtype, shown_name
 from fnabi._fnabi import lib
 from fnabi.errors import CallError, FormatError, excerpt
 
@@ -307,7 +306,6 @@ _NAME = re.compile(r"[^\W\d][\w.$/-]*(?=[ \t\r\n]*:)|(?=\")")
 _WORD = re.compile(r"[a-z]\w*", re.ASCII)
 _DIGITS = re.compile(r"\d+", re.ASCII)
 _REFERENCE = re.compile(r"[^\s<>\",]+")
-_SHOWN = 40  # the most characters of a word that an error shows
 _DIM_MAX = 2**63 - 1
 _DIM_DIGITS = 19  # of more, Python may refuse to make an int
 
@@ -422,8 +420,7 @@ class _Parser:
             dtype = DType.parse(word)
         except CallError:
             self.at = start
-            meant = meant_dtype(word) if len(word) <= _SHOWN else None
-            raise self.fail(f"unknown type {cut(word, _SHOWN)!r}", meant) from None
+            raise self.fail(f"unknown type {shown_name(word)}", meant_dtype(word)) from None
         return Buffer(dtype, self.shape()) if self.take("[") else Scalar(dtype)
 
     def read_tuple(self) -> Type:

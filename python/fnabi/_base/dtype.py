@@ -93,8 +93,15 @@ _OTHER_PREFIXES = {
 }
 
 
+def shown_name(text: str) -> str:
+    """Return the name of a dtype, or the start of a long one, in quotes for an error."""
+    return repr(cut(text, _SHOWN))
+
+
 def meant_dtype(text: str) -> str | None:
     """Return the name of a dtype that another language calls by a name, such as ``double``."""
+    if len(text) > _SHOWN:
+        return None
     word = text.strip().lower()
     prefix = word.rstrip("0123456789")
     name = _OTHER_NAMES.get(word) or _OTHER_PREFIXES.get(prefix, prefix) + word[len(prefix) :]
@@ -323,7 +330,7 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
 def _parsed(text: object, where: str) -> DType:
     match = _DTYPE_TEXT.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        meant = meant_dtype(text) if isinstance(text, str) and len(text) <= _SHOWN else None
+        meant = meant_dtype(text) if isinstance(text, str) else None
         hint = f"; did you mean {meant}?" if meant else ""
         expected = "the name of a dtype, such as 'float32'"
         raise argument_error(where, expected, text, str, hint=hint)
@@ -334,7 +341,7 @@ def _parsed(text: object, where: str) -> DType:
         prefix, digits = alone or "void", str(_ALONE.get(alone, 0))
     is_odd = format and format[0] not in _FORMATS.get(prefix, "")
     if void or is_odd or len(digits + (lanes or "")) > 9:
-        raise ArgumentValueError(f"{where}: no dtype has the name {cut(str(text), _SHOWN)!r}")
+        raise ArgumentValueError(f"{where}: no dtype has the name {shown_name(str(text))}")
     return DType(_TEXT_KINDS.get(prefix, prefix), int(digits), format or "", int(lanes or 1))
 
 
