@@ -16,8 +16,9 @@ import pytest
 
 import fnabi
 from fnabi import library
-from support.callee import built, found
+from support.callee import built
 from support.paths import DATA, ROOT
+from support.programs import found
 from support.sanitizers import SANITIZE
 
 SOURCES = DATA / "callee"

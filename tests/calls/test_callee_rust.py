@@ -12,8 +12,9 @@ import pytest
 
 import fnabi
 from fnabi import library
-from support.callee import found, rust_library
+from support.callee import rust_library
 from support.paths import DATA
+from support.programs import found
 from support.sanitizers import check_grown, resident
 
 

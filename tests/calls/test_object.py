@@ -10,7 +10,8 @@ import subprocess
 import pytest
 
 from fnabi._fnabi import ffi
-from support.callee import found, tvm_ffi_folder
+from support.callee import tvm_ffi_folder
+from support.programs import found
 from support.sanitizers import FOREIGN_FREE
 
 tvm_ffi = pytest.importorskip("tvm_ffi")

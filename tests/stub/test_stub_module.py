@@ -18,11 +18,11 @@ import pytest
 from fnabi import CallError, NotFoundError, vmfb
 from fnabi.run.client import Client
 from fnabi.stub import FORMATS
-from support.callee import found
 from support.command import Run, run
 from support.flatbuffer import String, Table, Vector, module
 from support.generated import check, imported, write
 from support.paths import DATA, ROOT
+from support.programs import found
 from support.runner import RUNNER
 
 CLASSIFIER = ROOT / "examples" / "classifier.vmfb"

@@ -20,6 +20,7 @@ import pytest
 import fnabi
 from fnabi._base.lane import Function
 from support.paths import DATA
+from support.programs import found
 from support.sanitizers import SANITIZE
 
 SOURCES = DATA / "tvm"
@@ -71,14 +72,6 @@ def typed_library(visibility: str = "default") -> str:
     include = f"-I{tvm_ffi_folder()}/include"
     flags = ("-std=c++17", "-O1", "-w", f"-fvisibility={visibility}", include)
     return built("typed", "c++", str(SOURCES.parent / "callee" / "typed.cc"), *flags)
-
-
-def found(compiler: str) -> str:
-    """Return the path of a compiler, or skip the test."""
-    path = shutil.which(compiler)
-    if path is None:
-        pytest.skip(f"{compiler} is not installed")
-    return path
 
 
 def built(name: str, compiler: str, *arguments: str) -> str:

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from support.paths import ROOT
+from support.programs import found
 
 FENCE = re.compile(
     r"^(?P<fence>`{3,})(?P<shown>\{code-block\} *)?(?P<language>\w+)\n"
@@ -91,8 +92,7 @@ def require(text: str) -> None:
     needs = front and re.search(r"^needs: *(.*)$", front[1], re.M)
     for name in needs[1].replace(",", " ").split() if needs else ():
         if name.startswith("$"):
-            if shutil.which(name[1:]) is None:
-                pytest.skip(f"could not find the program {name[1:]!r}")
+            found(name[1:])
         else:
             pytest.importorskip(name)
 
