@@ -19,8 +19,8 @@
 #include <windows.h>
 typedef struct _stat64 file_status;
 #define file_stat _fstat64
-#define IS_REGULAR(mode) (((mode) & _S_IFMT) == _S_IFREG)
-#define IS_DIRECTORY(mode) (((mode) & _S_IFMT) == _S_IFDIR)
+#define IS_REGULAR(mode) (((mode)&_S_IFMT) == _S_IFREG)
+#define IS_DIRECTORY(mode) (((mode)&_S_IFMT) == _S_IFDIR)
 
 static int open_path(const char* path) {
   int size = MultiByteToWideChar(CP_UTF8, 0, path, -1, NULL, 0);
@@ -98,14 +98,20 @@ uint64_t fnabi_file_size(int file) {
   return file_stat(file, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
+int fnabi_file_read_some(int file, void* out, size_t wanted, size_t* got) {
+  int64_t part;
+  do {
+    part = read_some(file, out, wanted);
+  } while (part < 0 && errno == EINTR);
+  *got = part < 0 ? 0 : (size_t)part;
+  return part < 0 ? errno : 0;
+}
+
 int fnabi_file_read(int file, void* out, size_t wanted, size_t* got) {
-  *got = 0;
-  while (*got < wanted) {
-    int64_t part = read_some(file, (char*)out + *got, wanted - *got);
-    if (part < 0 && errno == EINTR) continue;
-    if (part < 0) return errno;
-    if (part == 0) break;
-    *got += (size_t)part;
-  }
-  return 0;
+  size_t part = 1;
+  int failed = 0;
+  for (*got = 0; *got < wanted && part > 0 && failed == 0; *got += part)
+    failed =
+        fnabi_file_read_some(file, (char*)out + *got, wanted - *got, &part);
+  return failed;
 }

@@ -18,6 +18,10 @@ uint64_t fnabi_file_size(int file);
 /* Continues at an offset from the start; false if that is impossible. */
 bool fnabi_file_seek(int file, uint64_t offset);
 
+/* Reads up to `wanted` bytes in one call of the system, stores how many were
+ * read, 0 at the end of the file, and returns 0 or an errno. */
+int fnabi_file_read_some(int file, void* out, size_t wanted, size_t* got);
+
 /* Reads until `wanted` bytes are read or the file ends, stores how many were
  * read, and returns 0 or an errno. */
 int fnabi_file_read(int file, void* out, size_t wanted, size_t* got);

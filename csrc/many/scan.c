@@ -15,7 +15,7 @@
 
 enum { HEAD = 1 << 16, KEPT = 1 << 20, SEGMENTS_MOST = 1 << 28 };
 
-/* Reads up to `wanted` bytes more; returns 0 or an errno. */
+/* Reads `wanted` bytes more, or to the end; returns 0 or an errno. */
 static int read_more(int file, fnabi_vector* out, size_t wanted, size_t* got) {
   *got = 0;
   if (!fnabi_vector_reserve(out, wanted)) return ENOMEM;
@@ -25,14 +25,16 @@ static int read_more(int file, fnabi_vector* out, size_t wanted, size_t* got) {
 }
 
 /* Reads the module of a file; returns 0 or an errno. The size in the file's
- * header is trusted step by step: each read at most doubles what is held. */
+ * header is trusted step by step: each read at most doubles what is held. Once
+ * the module is there, the end of the file is not asked for. */
 static int read_module(int file, fnabi_vector* out) {
   size_t wanted = HEAD, got = HEAD;
   int failed = 0;
   out->size = 0;
-  while (wanted > 0 && failed == 0) {
-    failed = read_more(file, out, wanted, &got);
-    if (got < wanted) break;
+  while (wanted > 0 && got > 0 && failed == 0) {
+    if (!fnabi_vector_reserve(out, wanted)) return ENOMEM;
+    failed = fnabi_file_read_some(file, out->data + out->size, wanted, &got);
+    out->size += got;
     uint64_t extent = fnabi_vmfb_extent((const char*)out->data, out->size);
     uint64_t missing = extent > out->size ? extent - out->size : 0;
     wanted = missing < out->size ? (size_t)missing : out->size;

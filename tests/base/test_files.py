@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -163,6 +164,40 @@ def test_a_file_of_the_system() -> None:
     """Files in /proc report a size of 0."""
     with pytest.raises(fnabi.FormatError):
         vmfb.open("/proc/self/maps")
+
+
+def test_a_small_file_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that changes meanwhile, or comes in parts, is read to its end."""
+    path, read = tmp_path / "file", os.read
+    sizes: list[int] = []
+
+    def read_changed(after: bytes, most: int, number: int, size: int) -> bytes:
+        path.write_bytes(after)
+        sizes.append(size)
+        return read(number, min(size, most))
+
+    for after, most, calls in [
+        (b"some", 99, 1),  # the size that it had, and no byte more
+        (b"some more", 99, 3),
+        (b"so", 99, 2),
+        (b"", 99, 2),
+        (b"some", 3, 3),
+        (b"some more", 3, 4),
+    ]:
+        path.write_bytes(b"some")
+        with monkeypatch.context() as patch:
+            patch.setattr(files.os, "read", partial(read_changed, after, most))
+            assert read_or_map(path) == (after, None)
+        assert len(sizes) == calls
+        sizes.clear()
+
+    def fails(number: int, size: int) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(files.os, "read", fails)
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        read_or_map(path)
+    assert caught.value.filename == str(path)
 
 
 def test_the_reason_names_the_kind(tmp_path: Path) -> None:

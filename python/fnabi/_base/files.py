@@ -110,12 +110,19 @@ def read_or_map(path: Path) -> tuple[bytes | mmap.mmap, MappedFile | None]:
 
     """
     path = _text_of(path)
-    with open_file(path) as file:
-        status = os.fstat(file.fileno())
+    number, status = _open(path)
+    if stat.S_ISREG(status.st_mode) and 0 < status.st_size <= _READ_MOST:
+        try:
+            return _read_regular(number, status.st_size), None
+        except OSError as problem:
+            problem.filename = path
+            raise
+        finally:
+            os.close(number)
+    with _file_of(number, status, path) as file:
         if not stat.S_ISREG(status.st_mode):
             return read_stream(file, path), None
-        if status.st_size <= _READ_MOST:
-            # Files such as those in /proc report a size of 0.
+        if status.st_size == 0:  # which files such as those in /proc report
             try:
                 return file.readall(), None
             except OSError as problem:
@@ -125,6 +132,20 @@ def read_or_map(path: Path) -> tuple[bytes | mmap.mmap, MappedFile | None]:
             before_mapping(os.fspath(path))
         state = MappedFile(file, path)  # first: what changes from here on is noticed
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), state
+
+
+def _read_regular(number: int, size: int) -> bytes:
+    """Read an open file to its end, in one call if it still has the size that it had.
+
+    `FileIO` makes six more, which took a third of the time of opening a small module.
+    """
+    data = os.read(number, size + 1)
+    if len(data) == size:
+        return data
+    parts = [data]
+    while data := os.read(number, _READ_MOST):
+        parts.append(data)
+    return b"".join(parts)
 
 
 @contextmanager
@@ -175,6 +196,10 @@ def open_file(path: Path) -> FileIO:
 
     """
     path = _text_of(path)
+    return _file_of(*_open(path), path)
+
+
+def _open(path: Path) -> tuple[int, os.stat_result]:
     _refuse(_status(path), path, pipes=True)
     number = os.open(path, _READ_FLAGS)
     try:
@@ -186,6 +211,15 @@ def open_file(path: Path) -> FileIO:
             if not poll.poll(1000 * _PIPE_SECONDS):
                 why = f"a FIFO without data for {_PIPE_SECONDS} seconds, expected a regular file"
                 raise TimeoutError(errno.ETIMEDOUT, why, os.fspath(path))
+        return number, status
+    except BaseException:
+        os.close(number)
+        raise
+
+
+def _file_of(number: int, status: os.stat_result, path: Path) -> FileIO:
+    """Return an open file that closes it, also if that fails."""
+    try:
         if stat.S_ISREG(status.st_mode) and status.st_size == 0:
             return _Impatient(number, path)
         if hasattr(os, "O_NONBLOCK"):
@@ -304,13 +338,12 @@ def is_duckdb(path: Path) -> bool:
 
 
 def _refuse(status: os.stat_result, path: Path, *, pipes: bool) -> None:
-    if pipes and stat.S_ISFIFO(status.st_mode):
+    if stat.S_ISREG(status.st_mode) or (pipes and stat.S_ISFIFO(status.st_mode)):
         return
     why = irregular(status.st_mode, "a regular file or a pipe" if pipes else "a regular file")
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
-    if why is not None:
-        raise OSError(errno.EOPNOTSUPP, why, os.fspath(path))
+    raise OSError(errno.EOPNOTSUPP, why, os.fspath(path))
 
 
 def read_stream(file: IO[bytes] | FileIO, path: Path | None = None) -> bytes:
