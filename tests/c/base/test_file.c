@@ -10,10 +10,15 @@ int main(void) {
 #if !defined(_WIN32) /* where such a file ends the process */
   CHECK(fnabi_file_size(-1) == 0);
   CHECK(fnabi_file_read(-1, out, sizeof out, &got) == EBADF && got == 0);
+  CHECK(fnabi_file_read_some(-1, out, sizeof out, &got) == EBADF && got == 0);
 #endif
   int file = fnabi_file_open("../tests/data/bytecode/template.vmfb");
   CHECK(file >= 0 && fnabi_file_size(file) == 1036);
   CHECK(fnabi_file_read(file, out, sizeof out, &got) == 0 && got == 4);
+  CHECK(fnabi_file_read_some(file, out, 3, &got) == 0 && got == 3);
+  CHECK(fnabi_file_seek(file, 1034));
+  CHECK(fnabi_file_read(file, out, sizeof out, &got) == 0 && got == 2);
+  CHECK(fnabi_file_read_some(file, out, sizeof out, &got) == 0 && got == 0);
   fnabi_file_close(file);
   return 0;
 }
