@@ -602,6 +602,16 @@ def test_errors_name_what_is_missing(here: Path, run, words: list[str], status: 
         assert told[2] == f"fnabi: -: {what}; it is not standard input here\n"
 
 
+def test_bad_input_is_no_answer_of_a_runtime(here: Path, run) -> None:
+    """With --runtime, 1 says that a release does not load a module."""
+    for option in ("--runtime=3.13.0", "--run=3.13.0"):
+        for words in (["--against=a.irpa", CLASSIFIER], ["no://a.vmfb"], ["oci://a"]):
+            assert run("verify", option, *words)[:2] == (3, ""), words
+            assert run("verify", *words)[:2] == (1, ""), words
+    Path("--runtime").write_bytes(CLASSIFIER.read_bytes()[:9])
+    assert run("verify", "./--runtime", "--against=a.irpa")[:2] == (1, "")
+
+
 def test_a_folder_and_a_missing_one(here: Path, run) -> None:
     Path("models").mkdir()
     missing = "fnabi: missing: No such file or directory\n"

@@ -62,7 +62,7 @@ def _run(words: list[str], *, is_process: bool) -> int:
         finally:
             print(end="", flush=True)
     except (Exception, KeyboardInterrupt) as problem:
-        status = next((each.bad_input for each in VERBS if [each.name] == words[:1]), 1)
+        status = next((each.bad_input_of(words) for each in VERBS if [each.name] == words[:1]), 1)
         if _lacks_memory(problem):
             return _tell_memory(status, is_process=is_process)
         try:
@@ -149,7 +149,7 @@ def _main(words: list[str], *, is_process: bool) -> int:
     work = module_of(verb).run
     if is_process and "duckdb" not in sys.modules:  # which reports what is never freed
         gc.freeze()  # what was imported stays, and Python need not look through it at the end
-    return run(verb, work, arguments)
+    return run(verb, work, arguments, verb.bad_input_of(words))
 
 
 def _import_msgspec() -> None:

@@ -21,24 +21,27 @@ _BROKEN_PIPE = 128 + 13
 
 
 def run(
-    verb: Verb, work: Callable[[argparse.Namespace], int], arguments: argparse.Namespace
+    verb: Verb,
+    work: Callable[[argparse.Namespace], int],
+    arguments: argparse.Namespace,
+    bad_input: int,
 ) -> int:
     """Run a verb and return its exit status; errors become texts on standard error."""
     for stream in (sys.stdout, sys.stderr):  # whose encoding may lack characters
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    files.before_mapping = _Mapped(verb.bad_input)
+    files.before_mapping = _Mapped(bad_input)
     try:
         with _paged(verb.has_pager and not arguments.no_pager):
             status = work(arguments)
         print(end="", flush=True)
     except FnabiError as problem:
         tell(problem, getattr(arguments, "file", None))
-        return verb.bad_input
+        return bad_input
     except OSError as problem:
         if problem.errno == errno.ENOMEM:  # as where Python looks for a module
             raise MemoryError from problem
-        return failed(problem, verb.bad_input)
+        return failed(problem, bad_input)
     except KeyboardInterrupt:
         drop_output()
         return 130

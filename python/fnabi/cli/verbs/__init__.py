@@ -29,6 +29,7 @@ class Verb:
         examples: Command lines, each with what it does.
         status: What the exit status means.
         bad_input: The exit status for bad input.
+        bad_input_with: An option with which it is another one, and that one.
         has_json: Whether there is an option ``--json``.
         has_pager: Whether long output on a terminal goes through a pager. Output that appears
             while input arrives must not.
@@ -43,6 +44,7 @@ class Verb:
         *,
         status: str = "0 for success, 1 for bad input, 2 for wrong usage",
         bad_input: int = 1,
+        bad_input_with: tuple[str, int] | None = None,
         has_json: bool = True,
         has_pager: bool = False,
     ) -> None:
@@ -51,8 +53,18 @@ class Verb:
         self.examples = examples
         self.status = status
         self.bad_input = bad_input
+        self.bad_input_with = bad_input_with
         self.has_json = has_json
         self.has_pager = has_pager
+
+    def bad_input_of(self, words: list[str]) -> int:
+        """Return the exit status for bad input of a run with these words."""
+        if self.bad_input_with is not None:
+            option, status = self.bad_input_with
+            names = (word.partition("=")[0] for word in words)
+            if any(name[2:] and option.startswith(name) for name in names):  # or the start of it
+                return status
+        return self.bad_input
 
 
 VERBS = (
@@ -83,6 +95,7 @@ VERBS = (
         status="0 for success, 1 for bad input, 2 for wrong usage; with --runtime 1 if a release"
         " does not load a module, 3 for bad input, 4 if it is unknown, and 5 if it calls functions"
         " of one wrongly",
+        bad_input_with=("--runtime", 3),
     ),
     Verb(
         "explain",
