@@ -45,6 +45,12 @@ def archive(
     return header + b"\0" * 8 + table + names + b"\0" * 64
 
 
+def edited(at: int, data: bytes) -> bytes:
+    """An archive of one entry, in which bytes are others."""
+    whole = archive(data_entry(b"d", 0, 3))
+    return whole[:at] + data + whole[at + len(data) :]
+
+
 def data_entry(name: bytes, offset: int, size: int) -> tuple[bytes, bytes, int]:
     return name, struct.pack("<QQ", offset, size), 2
 
@@ -80,6 +86,11 @@ def test_every_type_of_entry() -> None:
         (archive(following=8), "irpa-header"),
         (archive(following=2**64 - 16), "irpa-size"),
         (archive(following=96), "irpa-size"),
+        (edited(6, b"\1"), "irpa-version"),
+        (edited(8, b"\0"), "irpa-header"),
+        (edited(8, b"\x60"), "irpa-header"),
+        (edited(96 + 44, b"\xff"), "irpa-range"),
+        (archive((b"s", struct.pack("<Q16sB", 8, b"", 17), 1)), "irpa-range"),
     ],
 )
 def test_damaged_archives(data: bytes, code: str) -> None:
@@ -87,6 +98,38 @@ def test_damaged_archives(data: bytes, code: str) -> None:
         parameters.read_archive(data)
     assert caught.value.code == code
     assert caught.value.offset <= len(data)
+
+
+def test_empty_parameters_are_anywhere() -> None:
+    """As for IREE's runtime, which looks at no offset of what is empty."""
+    assert parameters.read_archive(archive(data_entry(b"d", 2**63, 0))) == {"d": 0}
+    assert parameters.read_archive(edited(96 + 36, b"\xff" * 8)) == {"d": 3}
+
+
+def test_changed_archives_are_read_as_by_the_runtime(tmp_path: Path) -> None:
+    runtime = pytest.importorskip("iree.runtime")
+    splat = b"s", struct.pack("<Q16sB", 8, b"\1", 1), 1
+    good = archive(data_entry(b"d", 0, 64), splat, (b"x", b"", 0))
+    path = tmp_path / "p.irpa"
+
+    def official() -> parameters.Index | None:
+        index = runtime.ParameterIndex()
+        try:
+            index.load(str(path))
+        except Exception:  # of a class for each status
+            return None
+        return {name: entry.length for name, entry in index.items()}
+
+    def own() -> parameters.Index | None:
+        try:
+            return parameters.read(path)
+        except FormatError:
+            return None
+
+    for at in range(4, 96 + 3 * 64):
+        for value in (good[at] ^ 1, 0x7F):
+            path.write_bytes(good[:at] + bytes([value]) + good[at + 1 :])
+            assert own() == official(), (at, value)
 
 
 def fault(data: bytes) -> int:

@@ -98,7 +98,7 @@ def read_archive(data: bytes | mmap.mmap) -> Index:
     If names are equal, the last one counts.
 
     Raises:
-        FormatError: If a part of it is outside the file, or its version is not 0.
+        FormatError: If a part of it is outside the file, or its version is not 0.0.
 
     """
     index: Index = {}
@@ -108,11 +108,13 @@ def read_archive(data: bytes | mmap.mmap) -> Index:
     while True:
         if at > size - _HEADER.size:
             raise _error("irpa-size", min(at, size), "the file ends before the header")
-        magic, major, _, _, following, _, count, *segments = _HEADER.unpack_from(data, at)
+        magic, major, minor, head, following, _, count, *segments = _HEADER.unpack_from(data, at)
         if magic != b"IRPA":
             raise _error("irpa-header", at, "not a parameter archive", '"IRPA"')
-        if major != 0:
-            raise _error("irpa-version", at + 4, f"unknown version {major}", "0")
+        if major != 0 or minor != 0:
+            raise _error("irpa-version", at + 4, f"unknown version {major}.{minor}", "0.0")
+        if head != _HEADER.size:
+            raise _error("irpa-header", at + 8, f"header of {head} bytes", f"{_HEADER.size}")
         for number in range(3):
             begin, length = segments[2 * number : 2 * number + 2]
             if begin > size - at or length > size - at - begin:
@@ -134,12 +136,14 @@ def _read_entries(
     for _ in range(count):
         if place > end - _ENTRY.size:
             raise _error("irpa-range", min(place, end), "entry outside the entry table")
-        size, kind, _, name, name_size, _, _, _ = _ENTRY.unpack_from(data, place)
+        size, kind, _, name, name_size, about, about_size, _ = _ENTRY.unpack_from(data, place)
         needed = _ENTRY.size + {_SPLAT: 25, _DATA: 16, _EXTERNAL: 32}.get(kind, 0)
         if size < needed or size > end - place:
             raise _error("irpa-range", place, "wrong size of an entry")
         if name > names_size or name_size > names_size - name:
             raise _error("irpa-range", place + 20, "name outside the metadata")
+        if about_size and about_size > names_size - about:
+            raise _error("irpa-range", place + 36, "metadata outside the metadata")
         work -= size + name_size
         if work < 0:
             raise _error("work", place, "more references than the size allows")
@@ -150,10 +154,12 @@ def _read_entries(
         key = data[begin : begin + name_size].decode("utf-8", "surrogateescape")
         body = place + _ENTRY.size
         if kind == _SPLAT:
-            (length,) = struct.unpack_from("<Q", data, body)
+            length, pattern = struct.unpack_from("<Q16xB", data, body)
+            if pattern > 16:
+                raise _error("irpa-range", body + 24, f"pattern of {pattern} bytes", "at most 16")
         elif kind == _DATA:
             offset, length = struct.unpack_from("<QQ", data, body)
-            if offset > storage_size or length > storage_size - offset:
+            if length and length > storage_size - offset:
                 raise _error("irpa-range", body, "data outside the storage")
         elif kind == _EXTERNAL:
             _, length = struct.unpack_from("<QQ", data, body + 16)
