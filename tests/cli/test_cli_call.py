@@ -265,6 +265,8 @@ def test_lists_with_a_type_of_ml_dtypes() -> None:
         (f"ui64=[-1,{2**63}]", " (ui64): -1 does not fit in uint64"),
         ("f16=[1,1e9]", " (f16): 1000000000.0 does not fit in float16"),
         ("u8=[1]", ": unknown type u8; did you mean uint8?"),
+        ("f32x4=[1, 2]", " (f32x4): a vector type, expected one whose elements are numbers"),
+        ("f32x4[2]=0", " (f32x4[2]): a vector type, expected one whose elements are numbers"),
         ("u8[2]=0", ": unknown type u8[2]; did you mean uint8?"),
         ("f33=[1]", ": unknown type f33; did you mean f16, f32 or f64?"),
         ("f32[2x-1]=0", ": [2x-1] is no shape, expected one such as [2x3]"),

@@ -119,6 +119,8 @@ def _array(what: str, value: Any, type: tuple[DType, tuple[Dim, ...] | None] | N
     if type is None:
         return _cast(what, found, DType("float", 32)) if found.dtype.kind == "f" else found
     dtype, dims = type
+    if dtype.lanes != 1:  # NumPy would make a vector of each number
+        raise ArgumentError(f"{what}: a vector type, expected one whose elements are numbers")
     made = _cast(what, found, dtype)
     return made if dims is None else _shaped(what, made, dims)
 
