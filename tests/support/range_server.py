@@ -25,7 +25,7 @@ _PIECE = 1 << 20
 FAULTS = (
     *("slow", "hang", "fail", "cut", "short", "long", "other", "whole", "changing"),
     *("part", "unsized", "loop", "nowhere", "nothing", "encoded", "text"),
-    *("vast", "future", "garbled", "noise"),
+    *("vast", "future", "garbled", "noise", "refused", "shrunk"),
 )
 
 PASSING = {"busy": "fail", "limited": "limit", "reset": "reset", "torn": "cut"}
@@ -41,7 +41,9 @@ class Server(HttpServer):
     new etag for each answer), ``part`` (a part without saying which), ``unsized`` (of a file of
     any size), ``loop`` (a redirect to itself), ``nowhere`` (one without an address), ``nothing``
     (status 204), ``encoded`` (compressed), ``text`` (without links), ``vast`` (of a size beyond
-    int64), ``future`` (of the year 9999, without an etag), ``garbled`` (an etag that is not UTF-8).
+    int64), ``future`` (of the year 9999, without an etag), ``garbled`` (an etag that is not UTF-8),
+    ``refused`` (status 416 for a range after the start), ``shrunk`` (such a range is of a file of
+    5 bytes).
 
     Below these, only the first two answers for each name are wrong: ``busy`` (status 503),
     ``limited`` (status 429), ``reset`` (the connection is reset), ``torn`` (it ends in the
@@ -162,7 +164,7 @@ class _Handler(Handler):
             self.answer_with(200, headers, path.read_bytes(), body)
             return
         start, end = int(asked[1]), min(int(asked[2]) + 1, size)
-        if start >= size:
+        if start >= size or (start and fault == "refused"):
             self.answer_with(416, headers | {"Content-Range": f"bytes */{size}"}, b"", body)
             return
         with open(path, "rb") as file:
@@ -178,7 +180,8 @@ class _Handler(Handler):
         if fault == "other":
             start += 1
         if fault != "part":
-            whole = {"unsized": "*", "vast": 1 << 64}.get(fault, size)
+            wrong = {"unsized": "*", "vast": 1 << 64, "shrunk": 5 if start else size}
+            whole = wrong.get(fault, size)
             headers["Content-Range"] = f"bytes {start}-{end - 1}/{whole}"
         self.answer_with(206, headers, data, body, cut=fault == "cut")
 

@@ -227,6 +227,35 @@ def test_bad_answers(http: Server, fault: str) -> None:
     assert time.monotonic() - start < 5
 
 
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        ("refused", "the server refuses a range that the file has"),
+        ("shrunk", "the server answers with another range"),
+    ],
+)
+def test_bad_answers_after_the_first(
+    http: Server, fault: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One without bytes is not asked for again and again, and is no end of the file."""
+    url = f"{http.url}/{fault}/vmfb/scalars.vmfb"
+    before = http.requests
+    with pytest.raises(OSError, match=text):
+        vmfb.open(url)
+    assert http.requests == before + 2
+    monkeypatch.setattr(remote, "_HEAD", MODULE.stat().st_size - 1)
+    with vmfb.open(url) as module:
+        assert module._remote is not None
+        with pytest.raises(OSError, match=text):
+            module._remote.read([(module._remote.size - 1, 1)])
+    monkeypatch.setattr(remote, "_RANGE", 100)
+    with remote.RemoteStream(remote.Found(url), None, "test") as stream:
+        assert len(stream.read(100)) == 100
+        with pytest.raises(OSError, match=text):
+            stream.read(1)
+
+
 @pytest.mark.parametrize("fault", ["vast", "future", "garbled"])
 def test_versions_that_a_catalog_cannot_store(http: Server, fault: str) -> None:
     """They end in an error of the file, or the file has none of them."""

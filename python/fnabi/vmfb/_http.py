@@ -238,7 +238,10 @@ class HttpStore(Store):
             found = answer.headers
             place = _RANGE.fullmatch(found.get("Content-Range", ""))
             if answer.status == 416 and place:
-                return b"", self.identity(answer)._replace(size=_size(place[3]))
+                size = _size(place[3])
+                if start < size:  # what asks for the rest of a file would ask for ever
+                    raise fault("the server refuses a range that the file has")
+                return b"", self.identity(answer)._replace(size=size)
             check_status(answer, (200, 206))
             encoding = found.get("Content-Encoding", "identity")
             if encoding != "identity":
@@ -248,7 +251,7 @@ class HttpStore(Store):
                 if not (place and place[1]):
                     raise fault("the server answers 206 without a valid Content-Range")
                 size = _size(place[3])
-                if int(place[1]) != start:
+                if int(place[1]) != start or start > size:
                     raise fault("the server answers with another range")
                 expected = min(end, size) - start
             else:
