@@ -373,6 +373,12 @@ def test_answers_that_are_no_page(
     assert row.error.text == text
 
 
+@pytest.mark.parametrize("charset", ["punycode", "IDNA", "hex", "no\0name"])
+def test_encodings_that_no_page_has(charset: str) -> None:
+    """Python decodes Punycode in quadratic time, which is hours for a page of 16 MiB."""
+    assert remote_page._decoded(b"a-\xff" * 400_000, charset) == "a-\xff" * 400_000
+
+
 def test_folders_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A listing with too many names ends, and asks for no more of them."""
     monkeypatch.setattr(remote_http, "NAMES_MOST", 300)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import lookup
 from collections.abc import Iterator
 from html import unescape
 from typing import Any, ClassVar
@@ -13,6 +14,9 @@ from fnabi.vmfb._store import fault
 
 _PAGE_MOST = 1 << 24
 """The most bytes of the page of a folder."""
+
+_NO_CHARSETS = ("idna", "punycode")
+"""What Python decodes in more than linear time, and no page is in."""
 
 _PAGES = ("text/html", "application/xhtml+xml")
 
@@ -82,6 +86,15 @@ def links_below(text: str, url: str) -> set[str]:
     return found
 
 
+def _decoded(page: bytes, charset: str) -> str:
+    try:
+        if lookup(charset).name not in _NO_CHARSETS:
+            return page.decode(charset, "replace")
+    except (LookupError, ValueError):  # an encoding that Python does not have, or no name of one
+        pass
+    return page.decode("latin-1")
+
+
 class PageStore(HttpStore):
     """A store whose folders are pages with links; the name of a folder in one ends in a slash."""
 
@@ -101,10 +114,7 @@ class PageStore(HttpStore):
     async def names_in(self, folder: str) -> dict[str, Any]:
         """List a folder, whose name ends in a slash."""
         page, charset = await self.request(retried(lambda: self._page(folder)))
-        try:
-            text = page.decode(charset or "utf-8", "replace")
-        except LookupError:  # an encoding that Python does not have
-            text = page.decode("latin-1")
+        text = _decoded(page, charset or "utf-8")
         return {
             name: {"type": "directory" if name.endswith("/") else "file"}
             for name in links_below(text, folder)
