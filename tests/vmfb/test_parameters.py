@@ -342,6 +342,18 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr().err == f"fnabi: {reason}\n"
 
 
+def test_names_with_equals_signs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first one ends the scope, which may be empty, as for the tools of IREE."""
+    file = tmp_path / "a=b.irpa"
+    file.write_bytes(ARCHIVE.read_bytes())
+    for scopes in ([""], ["model=", "="], ["other=", ""]):
+        given = [f"--against={scope}{file}" for scope in scopes]
+        assert main(["verify", *given, str(MODULE)]) == 0, scopes
+    capsys.readouterr()
+    assert main(["verify", f"--against=={file}", str(MODULE)]) == 1
+    assert "model::layer.weight" in capsys.readouterr().out
+
+
 def test_the_package_of_a_format_is_missing(tmp_path: Path) -> None:
     with pytest.raises(CallError, match="needs the package no_such, which is not installed"):
         parameters._package("no_such", tmp_path)

@@ -30,8 +30,8 @@ def read_given(against: Iterable[str]) -> Given | None:
     """Read the files; None without any."""
     given: Given = {}
     for each in against:
-        scope, _, file = each.rpartition("=")
-        if scope and not os.path.exists(each):
+        scope, mark, file = each.partition("=")  # as for IREE's --parameters
+        if mark and not os.path.exists(each):
             given.setdefault(scope, {}).update(_read(file))
         else:
             given.setdefault(None, {}).update(_read(each))
