@@ -7,6 +7,7 @@ import os
 import re
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -313,6 +314,17 @@ def test_compare() -> None:
     unknown = [Parameter("scatter", "s", None, None, None)]
     (notice,) = parameters.compare(unknown, {None: {}})
     assert (notice.severity, notice.code) == ("notice", "parameter-unknown")
+
+
+@pytest.mark.parametrize("index", [INDEX, {"model": None}, {None: 5}, {"model": ["scale"]}])
+def test_an_index_without_its_scope(index: Any) -> None:
+    """It would have no parameter of any scope."""
+    needed = [Parameter("load", "model", "scale", 0, 16)]
+    with pytest.raises(
+        TypeError, match=r"^parameters\.compare: given\[.*\]: expected the sizes"
+    ) as caught:
+        parameters.compare(needed, index)
+    assert isinstance(caught.value, CallError)
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

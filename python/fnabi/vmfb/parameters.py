@@ -40,6 +40,7 @@ from typing import Any, Literal, TypeAlias
 
 from fnabi._base.arguments import check_items, check_type
 from fnabi._base.files import check_regular, open_file, path_text
+from fnabi._base.text import cut
 from fnabi.errors import FormatError, MissingPackageError
 from fnabi.vmfb._records import Finding
 from fnabi.vmfb.needs import Parameter
@@ -61,6 +62,9 @@ _HEADER = struct.Struct("<4sHHQQQQ6Q")
 _ENTRY = struct.Struct("<QIQ5Q")
 _SKIP, _SPLAT, _DATA, _EXTERNAL = 0, 1, 2, 3
 _ALIGNMENT = 16
+
+_SHOWN = 40
+"""The most characters of a scope that an error shows."""
 
 
 def read(path: str | os.PathLike[str]) -> Index:
@@ -371,6 +375,9 @@ def compare(needed: Iterable[Parameter], given: Mapping[str | None, Index]) -> t
         An error for each parameter that is missing or has another size, and a notice for each use
         of parameters that the code does not name.
 
+    Raises:
+        CallError: If an argument has another type, such as an index without its scope.
+
     Example:
         >>> from fnabi import needs, parameters
         >>> needed = [needs.Parameter("load", "model", "scale", 0, 16)]
@@ -382,6 +389,9 @@ def compare(needed: Iterable[Parameter], given: Mapping[str | None, Index]) -> t
     sizes: dict[Parameter, int] = {}
     findings = []
     check_type("parameters.compare: given", given, Mapping)
+    for scope, index in given.items():
+        where = f"parameters.compare: given[{cut(repr(scope), _SHOWN)}]"
+        check_type(where, index, Mapping, expected="the sizes of a scope by name")
     for each in check_items("parameters.compare: needed", needed, Parameter):
         if each.key is None or each.scope is None:
             text = "the code does not tell which parameters are used"
