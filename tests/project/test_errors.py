@@ -326,6 +326,7 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
     ],
     "use_tensors": [lambda x: use(fnabi.use_tensors(x))],
     "use_torch_stream": [lambda x: use(fnabi.use_torch_stream(x))],
+    "Module.contradictions": [MODULE.contradictions],
     "Module.runs_on": [
         MODULE.runs_on,
         lambda x: MODULE.runs_on("3.9.0", driver=x),

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from fnabi._base import core
+from fnabi._base.arguments import check_type
 from fnabi._base.files import MappedFile, Options, path_text, read_or_map
 from fnabi._base.progress import Wanted
 from fnabi._base.url import is_remote
@@ -533,7 +534,11 @@ class Module:
         Args:
             export: One of `exports`.
 
+        Raises:
+            CallError: when `export` is no export.
+
         """
+        check_type("Module.contradictions: export", export, Export)
         source = export.source
         if source not in ("iree.abi", "iree.abi.declaration", "f"):
             return ()
