@@ -314,6 +314,10 @@ def test_a_token_for_a_user(front: Front, tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / "config.json").write_text(damaged)
         with pytest.raises(OSError, match=r"config.json is malformed"):
             vmfb.open(url)
+    (tmp_path / "config.json").unlink()
+    (tmp_path / "config.json").mkdir()
+    with pytest.raises(OSError, match=r"config.json cannot be read: Is a directory"):
+        vmfb.open(url)
 
 
 def test_a_program_that_keeps_passwords(

@@ -59,7 +59,14 @@ def user_of(api: str) -> tuple[str, str]:
     if name == "registry-1.docker.io":
         name = _HUB
     try:
-        config = msgspec.json.decode(path.read_bytes(), type=_Config)
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return "", ""
+    except OSError as problem:  # which would be told of the URL
+        what = f"{path} cannot be read: {problem.strerror}"
+        raise OSError(problem.errno, what) from None
+    try:
+        config = msgspec.json.decode(text, type=_Config)
         for each, entry in config.auths.items():
             if _host(each) == _host(name):
                 if entry.identitytoken:
@@ -69,8 +76,6 @@ def user_of(api: str) -> tuple[str, str]:
                     return user, password
                 if entry.username:
                     return entry.username, entry.password
-    except FileNotFoundError:
-        return "", ""
     except ValueError as problem:  # of JSON, Base64 or UTF-8
         raise OSError(errno.EIO, f"{path} is malformed: {problem}") from None
     helper = config.cred_helpers.get(name) or config.creds_store
