@@ -296,6 +296,9 @@ def test_lists_are_tensors_where_the_function_takes_these() -> None:
     assert run("call", kernels, "norm", "[1, -1e40]") == Run(
         1, "", "fnabi: argument 0: -1e+40 does not fit in float32\n"
     )
+    assert run("call", kernels, "norm", f"[-1, {2**63}]") == Run(
+        1, "", f"fnabi: argument 0: {2**63} does not fit in int64\n"
+    )
     for text, passed in (("[3, 4]", "int64[2]"), ("[[1.5]]", "float32[1x1]")):
         done = run("call", kernels, "norm", text)
         assert (done.status, done.out) == (1, "")

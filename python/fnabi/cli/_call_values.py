@@ -134,10 +134,10 @@ def _exact(what: str, value: Any, found: Any, dtype: DType | None) -> Any:
     try:
         return numpy.array(value, numpy.uint64)
     except OverflowError:  # some are below 0
-        if dtype is None or dtype.kind in _FLOATS:
+        if dtype is not None and dtype.kind in _FLOATS:
             return found
-    outside = min(numbers) if dtype.kind == "unsigned" else max(numbers)
-    raise ArgumentError(f"{what}: {outside} does not fit in {dtype}")
+    outside = min(numbers) if dtype is not None and dtype.kind == "unsigned" else max(numbers)
+    raise ArgumentError(f"{what}: {outside} does not fit in {dtype or 'int64'}")
 
 
 def _cast(what: str, found: Any, dtype: DType) -> Any:
