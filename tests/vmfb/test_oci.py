@@ -109,6 +109,14 @@ def test_a_file_with_another_ending(front: Front, registry: Registry) -> None:
     assert names(root) == {}
 
 
+def test_a_title_that_is_an_absolute_path(front: Front, registry: Registry) -> None:
+    """Clients of ORAS push one where they are told not to check the path."""
+    registry.push("a/absolute", "prod", {"/m.vmfb": MODULE, "/tmp/m.vmfb": MODULE})
+    root = f"{front.root}/a/absolute:prod"
+    assert {*names(root)} == {f"{root}//m.vmfb", f"{root}//tmp/m.vmfb"}
+    assert len(vmfb.open(f"{root}//m.vmfb").exports) == 9
+
+
 def test_a_tag_that_is_not_there(front: Front) -> None:
     for root in (f"{front.root}/a/models:gone", f"{front.root}/a/models:gone/*.vmfb"):
         assert names(root) == {root: "No such file or directory"}

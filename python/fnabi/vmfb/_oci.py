@@ -276,7 +276,11 @@ class OciStore(HttpStore):
 
     async def _find(self, at: _Place) -> dict[str, Any]:
         """List the manifests of a pattern, which each have all of their files."""
-        matches = matcher(at.file)
+        fits = matcher(at.file)
+
+        def matches(title: str) -> object:  # which may be an absolute path
+            return fits(title) or fits(title.lstrip("/"))
+
         one = bool(at.reference) and not {*at.reference} & {*self.wildcards}
         references = [at.reference] if one else await self._tags(at)
         listed = await asyncio.gather(
