@@ -256,6 +256,8 @@ class _Impatient(FileIO):
 
 def _text_of(path: Any) -> Any:
     """Return the text of a path. `os.fspath` takes a lack of memory for a wrong type."""
+    if isinstance(path, str):
+        return path
     find = getattr(type(path), "__fspath__", None)
     return path if find is None else find(path)
 
