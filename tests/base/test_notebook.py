@@ -222,6 +222,13 @@ def test_verdicts() -> None:
     assert view(wrong).rows == 1 + len(wrong.warnings) > 1
 
 
+def test_a_module_whose_exports_cannot_be_read_says_why() -> None:
+    path = ROOT / "tests/data/vmfb/malformed/crash_439_metadata.vmfb"
+    shown = view(vmfb.open(path, lenient=True))
+    assert shown.text.startswith("Module ")
+    assert "ordinal outside its table at byte 340 in exported_functions[1]" in shown.text
+
+
 def test_comparisons_of_folders() -> None:
     found = {
         each.file: each

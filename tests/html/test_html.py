@@ -217,6 +217,14 @@ def test_a_damaged_module_has_a_page_or_a_format_error(edits: list[tuple[int, in
         html.render(vmfb.from_buffer(bytes(data), lenient=True))
 
 
+def test_a_module_whose_exports_cannot_be_read_has_a_page_with_the_finding() -> None:
+    module = vmfb.open(DATA / "vmfb" / "malformed" / "crash_439_metadata.vmfb", lenient=True)
+    data = page_of(module, "").data
+    assert (data["exports"], data["functions"]) == ([], [0, len(module.functions)])
+    assert len(data["internal"]) == len(module.functions)
+    assert [code for _, code, _ in data["checks"]] == ["module-ordinal", "module-checksum"]
+
+
 # ------------------------------------------------------------------------------------ limits
 
 

@@ -66,7 +66,8 @@ def render(shown: Module | Library | LibraryFile, file: str = "") -> str:
     """Render a page about a module or a library.
 
     The types of a library's functions come from functions of the library, which run where it is
-    loaded: a `Library`, not a `LibraryFile`.
+    loaded: a `Library`, not a `LibraryFile`. Of a module where an export refers to a function that
+    the module does not have, the page has the finding in place of the exports.
 
     Args:
         shown: The module or library.
@@ -77,7 +78,7 @@ def render(shown: Module | Library | LibraryFile, file: str = "") -> str:
 
     Raises:
         CallError: When `shown` is something else, or a closed module.
-        FormatError: When an export refers to a function that the module does not have.
+        FormatError: When the file of the module has changed.
 
     Example:
         >>> from pathlib import Path

@@ -25,7 +25,7 @@ def module_data(module: Module) -> tuple[dict[str, Any], list[str]]:
     """Return the data, and the blocks of code that it refers to."""
     kept = Kept()
     firsts, blocks = code_blocks(module, kept)
-    exports = kept.rows(module.exports.values(), "exported functions", _SHOWN_BY)
+    exports = kept.rows(module._readable_exports().values(), "exported functions", _SHOWN_BY)
     steps, words = _steps(module, kept)
     data = {
         **head_data(module),
@@ -68,7 +68,7 @@ def head_data(module: Module) -> dict[str, Any]:
         "file_size": module.layout.file_size,
         "state": None if state is None else [state.global_bytes_capacity, state.global_ref_count],
         "debug": module.debug is not None,
-        "functions": [len(module.exports), len(module.functions)],
+        "functions": [len(module._readable_exports()), len(module.functions)],
     }
 
 
@@ -134,7 +134,7 @@ def _inputs(export: Export) -> list[str]:
 
 def _internal(module: Module, kept: Kept) -> Iterator[dict[str, Any]]:
     """Yield the functions that are not exported."""
-    exported = {export.ordinal for export in module.exports.values()}
+    exported = {export.ordinal for export in module._readable_exports().values()}
     try:
         types = module.bytecode_types
     except FormatError:  # of an unknown version
@@ -251,7 +251,8 @@ def _needs(module: Module, kept: Kept) -> dict[str, Any]:
         "runtime": None if answers is None else _runtime(answers, kept),
         "transients": [
             {"name": kept.text(each.function), "text": kept.text(str(each))}
-            for each in module.transients
+            for export in module._readable_exports().values()
+            if (each := export.transients) is not None
         ],
     }
     try:

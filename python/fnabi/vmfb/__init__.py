@@ -473,12 +473,7 @@ class Module:
         if damage is not None:
             text = damage.reason + contrast(damage.expected, damage.found)
             findings.append(Finding(damage.code, damage.offset, damage.path, text, "error"))
-        try:
-            exports = self.exports
-        except FormatError as problem:
-            if problem.code != core.code_name(lib.FNABI_MODULE_ORDINAL):
-                raise
-            exports = Exports()  # the findings include this error
+        exports = self._readable_exports()  # of others, the findings include the error
         from fnabi.vmfb._check import check_exports
         from fnabi.vmfb._instructions import findings as check_bytecode
 
@@ -492,6 +487,15 @@ class Module:
         code = check_bytecode(self._source())
         findings += (each for each in code if (each.code, each.offset) not in reported)
         return tuple(findings)
+
+    def _readable_exports(self) -> Exports:
+        """Return the exports, or none where one refers to a function that the module lacks."""
+        try:
+            return self.exports
+        except FormatError as problem:
+            if problem.code != core.code_name(lib.FNABI_MODULE_ORDINAL):
+                raise
+            return Exports()
 
     def _damage(self) -> FormatError | None:
         """Return how the bytes differ from what the compiler wrote, by the ZIP directory; or None.
@@ -572,7 +576,7 @@ class Module:
         )
 
     def _repr_html_(self) -> str:
-        from fnabi._base.notebook import code, fact_table, title
+        from fnabi._base.notebook import code, fact_table, marked, title
 
         head = title(self)
         if self.closed:
@@ -585,7 +589,11 @@ class Module:
         except FormatError:  # bytecode of an unknown version
             targets = ""
         facts = fact_table([("target", code(targets))]) if targets else ""
-        return f"{head}{facts}{self.exports._repr_html_()}"
+        try:
+            exports = self.exports._repr_html_()
+        except FormatError as problem:
+            exports = f"<p>{marked('breaking', problem)}</p>"
+        return f"{head}{facts}{exports}"
 
     def _source(self) -> Any:
         return current(self._view, self._mapped)
