@@ -16,6 +16,7 @@ from fnabi import failures, vmfb
 from fnabi.cli import main
 from fnabi.errors import ArgumentTypeError
 from support.paths import DATA, ROOT
+from support.unknown_bytecode import unknown_bytecode
 from tools import failures as provoked
 
 CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
@@ -231,6 +232,27 @@ def test_places_in_the_module(case: str, file: Path, place: str) -> None:
     assert place in "\n".join(found.places)
     (without,) = failures.explain(NEWEST[case])
     assert without.places == ()
+
+
+def test_a_module_that_cannot_be_read_has_the_places_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unknown = tmp_path / "unknown.vmfb"
+    unknown.write_bytes(unknown_bytecode())
+    text = "".join(NEWEST.values())
+    with vmfb.open(unknown) as module:
+        found = {each.name: each.places for each in failures.explain(text, module)}
+    version = "the module cannot be read further: unknown bytecode version at byte 80"
+    assert found["executable-format"][0].startswith(version)
+    assert found["function-missing"] == ("the module exports f",)
+    file = tmp_path / "error.txt"
+    file.write_text(text)
+    status, out, error = run(capsys, f"--file={unknown}", file)
+    assert (status, error) == (0, "")
+    assert f"{unknown}: the module exports f\n" in out
+    module = vmfb.open(DATA / "vmfb" / "malformed" / "crash_439_metadata.vmfb")
+    (place,) = failures.explain(NEWEST["function"], module)[0].places
+    assert place.startswith("the module cannot be read further: ordinal outside its table")
 
 
 def test_a_type_has_its_place() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from fnabi._base.text import one_line
+from fnabi.errors import FormatError
 from fnabi.vmfb._records import Features
 from fnabi.vmfb._verdict import ranges, releases
 
@@ -22,23 +23,29 @@ def places(
 ) -> tuple[str, ...]:
     """Return what of a module a kind of failure is about, a line for each.
 
+    Where a part of the module cannot be read, such as bytecode of an unknown version, a line has
+    the error: it may be why the runtime failed.
+
     Args:
         name: The kind.
         values: What varies in the message.
         module: The module.
         called: The function that was called, where that is known and `is_of_call`.
 
-    Raises:
-        FormatError: when its bytecode cannot be read.
-
     """
     find = _FINDERS.get(name)
     if find is None:
         return ()
-    if called is not None and called not in module.exports:
-        return (one_line(f"the module has no function {called}: the error is about another one"),)
-    context = {} if called is None else {_CALLED: called}
-    return tuple(map(one_line, find(values | context, module)))
+    found = list[str]()
+    try:
+        if called is not None and called not in module.exports:
+            found = [f"the module has no function {called}: the error is about another one"]
+        else:
+            context = {} if called is None else {_CALLED: called}
+            found.extend(find(values | context, module))
+    except FormatError as problem:
+        found.append(f"the module cannot be read further: {problem.text}")
+    return tuple(map(one_line, found))
 
 
 def is_of_call(name: str) -> bool:

@@ -42,6 +42,7 @@ class Explanation(msgspec.Struct, frozen=True):
         title: What failed, as a phrase.
         meaning: What that means.
         places: What of the module it is about, and which releases have it; empty without a module.
+            Of a part that cannot be read, the error.
         remedy: What to do.
 
     """
@@ -71,7 +72,6 @@ def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
 
     Raises:
         ArgumentTypeError: when `text` is not a str, or `module` not a Module.
-        FormatError: when the bytecode of the module cannot be read.
 
     Example:
         >>> from fnabi import failures
