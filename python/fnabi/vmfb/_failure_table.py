@@ -357,9 +357,18 @@ FAILURES = (
         "input-text",
         "an input on the command line is malformed",
         "The text after `--input=` is a shape and a type, `2x3xf32`, and, after `=`, either one"
-        " value for all elements or one for each.",
+        " value for all elements, one for each, or the file of their bytes, `@x.bin`. Where the"
+        " function takes a number, it is the value alone. An `.npy` file has its shape and type.",
         "`fnabi inspect --function=NAME --inputs FILE` prints flags in this form.",
         "unhandled element type prefix in '<type>'",
+        "shape[<dim:n>] invalid value '<value>' of '<shape>'",
+        "no value specified for input",
+        "parsing value `<value>` as <type:w>",
+        "INVALID_ARGUMENT; parsing input `<input>`",
+        "INVALID_ARGUMENT; parsing input",  # one that is long
+        "INVALID_ARGUMENT; parsing value '<input>'",
+        "only numpy (.npy) files are supported for metadata-less variant I/O",
+        "npy header magic mismatch",
         "input data string underflow: dst_i=<has:n> < element_capacity=<wanted:n>",
     ),
     _failure(
@@ -378,6 +387,15 @@ FAILURES = (
         "Correct the path, which is relative to the folder in which the program runs.",
         "unable to open file `<file>` with mode <mode:n>; outputting",
         "failed to open file '<file>'; outputting",
+    ),
+    _failure(
+        "output-text",
+        "an output on the command line is malformed",
+        "The text after `--output=` is empty, `-` or a file after `@` or `+`, and this one is none"
+        " of them. The function has run.",
+        "Give `--output=@FILE` to write the result to a file, `--output=+FILE` to append it,"
+        " `--output=-` to print it, or `--output=` to drop it.",
+        "unsupported output mode specification '<output>'",
     ),
     _failure(
         "view-length",
