@@ -182,6 +182,21 @@ def test_a_word_ends_where_a_string_does() -> None:
         assert found.values["input"] == "input0"
 
 
+def test_a_value_ends_where_a_string_of_json_does() -> None:
+    message = "could not convert python value to VM: "
+    for value in "'text'", '["it\'s", "b"]', "{'a': 1}", r"'C:\\x'":
+        for text in f"{message}{value}", f"Traceback:\nValueError: {message}{value}\n":
+            (plain,) = failures.explain(text)
+            assert plain.values["value"] == value
+            for line in (
+                json.dumps({"message": text, "time": "12:00", "more": {"a": [1]}}),
+                json.dumps({"message": text}, indent=1),
+                "ERROR " + json.dumps({"level": "error", "message": text}),
+            ):
+                (found,) = failures.explain(line)
+                assert found.values["value"] == json.dumps(value)[1:-1]
+
+
 def test_what_varies_is_in_the_values() -> None:
     (found,) = failures.explain(NEWEST["module old"])
     assert found.values == {"module": "hal", "has": "7", "wanted": "1048576"}

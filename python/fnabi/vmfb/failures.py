@@ -129,6 +129,12 @@ _MARKS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|(?<!\r)\r+(?=\n|\Z)|\A\ufeff")
 _CALLED = re.compile(r"invoking function '([^'\n]{1,300})'|\bfunc @([^(\n]{1,300})\(")
 """Which function was called, as the runtime says after an error."""
 
+_KEY = re.compile(r'"\s{0,2}:\s{0,2}"')
+"""What is before a string in a line of JSON."""
+
+_END = re.compile(r'(?<!\\)(?:\\\\)*("|\\[nr])')
+"""The end of a string of JSON, or of a line in it."""
+
 _CONTEXT = 2000
 """The most characters after an error that are looked at."""
 
@@ -146,5 +152,10 @@ def _found(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
         begin = text.rfind("\n", 0, at) + 1
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
-        yield from pattern.finditer(text, begin, end)
+        key = _KEY.search(text, begin, end)
+        for match in pattern.finditer(text, begin, end):
+            start, stop = match.span()
+            inside = key is not None and key.end() <= start
+            after = _END.search(text, start, stop) if inside else None
+            yield match if after is None else pattern.match(text, start, after.start(1)) or match
         at = text.find(fixed, end)
