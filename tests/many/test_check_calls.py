@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -422,6 +424,29 @@ def test_a_module_that_cannot_be_read(tmp_path: Path) -> None:
     ((verdict, _, model, text),) = told(checked)
     assert (verdict, model) == ("unknown", "bad")
     assert text.startswith(f"{tmp_path / 'bad.vmfb'} cannot be read: ")
+
+
+def test_a_folder_that_cannot_be_listed_may_have_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copyfile(RELEASES / "2.0/rank.vmfb", tmp_path / "good.vmfb")
+    closed, scandir = tmp_path / "closed", os.scandir
+    closed.mkdir()
+
+    def listed(path: Any) -> object:
+        if str(path) == str(closed):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", listed)
+    with fnabi.Catalog(None) as catalog:
+        catalog.update(tmp_path)
+        rows = [row(name, "main", "int32[4x6]") for name in ("good", "closed/other")]
+        checked = catalog.check_calls(table(*rows))
+    ((verdict, _, model, text),) = told(checked)
+    assert (verdict, model) == ("unknown", "closed/other")
+    why = f"{closed} cannot be read: {os.strerror(errno.EACCES)}"
+    assert text == f"no model is named 'closed/other', and {why}"
 
 
 def test_files_that_an_update_could_not_look_at(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from fnabi._base.text import did_you_mean, known_names, one_line
 from fnabi.compat._caller import Answer, Callee, Value, because
 from fnabi.compat._record import RecordedModule
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, FormatError, type_name
+from fnabi.many.catalog._table import UNREAD
 
 Rows: TypeAlias = Callable[..., list[Any]]
 """Runs a query over the tables of a catalog, as `Catalog._rows` does."""
@@ -76,6 +77,7 @@ class Modules:
         self._records: dict[bytes, bytes | None] = {}
         self._read: OrderedDict[bytes, _Functions] = OrderedDict()
         self._kept = 0
+        self._unlisted: str | None = None
         self.stale = 0
         """The number of files that models name and the last update could not look at."""
         rows("SELECT file FROM files LIMIT 0")  # refuses what is no catalog, before calls are read
@@ -98,8 +100,18 @@ class Modules:
                 names |= dict.fromkeys(found[:1])
         self._named = by_module | by_file
         self._names = [*names]
+        self._unlisted = self._first_unlisted()
         named = {each for entries in self._named.values() for each in entries}
         self.stale = sum(each.stale is not None for each in named)
+
+    def _first_unlisted(self) -> str | None:
+        """Return which folder could not be listed, and why; None where all could."""
+        query = (
+            f"SELECT file, error FROM files WHERE error_code = '{UNREAD}'"
+            f" AND NOT ends_with(file, '{_EXTENSION}') ORDER BY file LIMIT 1"
+        )
+        found = self._rows(query, tuple[str, str])
+        return "{} cannot be read: {}".format(*found[0]) if found else None
 
     def _names_of(self, file: str) -> Iterator[str]:
         """Yield the models that name a file, the shortest first."""
@@ -152,7 +164,10 @@ class Modules:
         """Return whether the module that a model names accepts a call."""
         count = len(self.entries(model))
         if count == 0:
-            return because("refused", "model", f"no model is named {model!r}")
+            text = f"no model is named {model!r}"
+            if self._unlisted is not None:  # which may have one
+                return because("unknown", "unreadable", f"{text}, and {self._unlisted}")
+            return because("refused", "model", text)
         answers = [(each, self._asked(each, function, values)) for each in self._different(model)]
         if not answers:
             return because("unknown", "model", f"{count} files have this name")
