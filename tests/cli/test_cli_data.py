@@ -428,6 +428,31 @@ HARMLESS = {
 """Texts, and what CSV has for them; None: the same."""
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl", "csv"])
+def test_dictionaries_of_views_are_kept(tmp_path: Path, suffix: str) -> None:
+    """Categorical columns of polars are these, and pyarrow does not decode them."""
+    indices = pa.array([0, None, 1], pa.uint32())
+    columns: dict[str, Any] = {"sig": pa.array(["I1!R1!"] * 3)}
+    for name, type in ("text", pa.string_view()), ("bytes", pa.binary_view()):
+        column = pa.DictionaryArray.from_arrays(indices, pa.array(["b", "a"], type))
+        columns[name] = column
+        columns[f"{name}_in"] = pa.StructArray.from_arrays([column], ["x"])
+        columns[f"{name}_list"] = pa.LargeListArray.from_arrays([0, 1, 2, 3], column)
+    table = pa.table(columns)
+    output = tmp_path / f"out.{suffix}"
+    for make in pa.ipc.new_file, pa.ipc.new_stream:
+        write_ipc(make)(table, tmp_path / "in")
+        assert decode(tmp_path / "in", "-o", output) == 0
+        if suffix == "parquet":
+            found = pq.read_table(output)
+        elif suffix == "arrow":
+            found = pa.ipc.open_file(output).read_all()
+        else:
+            assert output.read_text().count("b") > 2
+            continue
+        assert found.select(table.column_names).to_pylist() == table.to_pylist()
+
+
 @pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary"])
 def test_csv_that_a_spreadsheet_opens(tmp_path: Path, kind: str) -> None:
     """Neither a formula nor the escape of a terminal is left, in cells and in the header."""

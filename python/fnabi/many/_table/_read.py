@@ -235,7 +235,9 @@ def open_table(
         table = _TABLES[what](source, units, select, _Text(lines, first, types))
         for field in table.schema:
             _check_field(field, _LEVELS)
-    return table._replace(batches=_checked(units.wanted(table.batches), source, what))
+    schema = _without_views(table.schema)
+    batches = _checked(units.wanted(table.batches), source, what, schema)
+    return table._replace(schema=schema, batches=batches)
 
 
 def _refuse_other(source: Source) -> None:
@@ -347,9 +349,10 @@ def _first_line(source: Source, lines: _Lines) -> bytes:
     return line
 
 
-def _checked(batches: Iterator[Any], source: Source, what: str) -> Iterator[Any]:
+def _checked(batches: Iterator[Any], source: Source, what: str, schema: Any) -> Iterator[Any]:
     with _bad_file(source.name, what):
         for batch in _joined(map(_Check(source), batches)):
+            batch = batch if batch.schema.equals(schema) else batch.cast(schema)
             for first in range(0, batch.num_rows, _ROWS):
                 yield batch.slice(first, _ROWS)
 
@@ -585,15 +588,42 @@ def _without_times(schema: Any) -> Any:
     pyarrow = import_module("pyarrow")
 
     def plain(type: Any) -> Any:
-        if pyarrow.types.is_temporal(type):
-            return pyarrow.string()
-        if pyarrow.types.is_list(type):
-            return pyarrow.list_(plain(type.value_type))
-        if pyarrow.types.is_struct(type):
-            return pyarrow.struct([each.with_type(plain(each.type)) for each in type])
+        return pyarrow.string() if pyarrow.types.is_temporal(type) else type
+
+    return _changed(schema, plain)
+
+
+def _without_views(schema: Any) -> Any:
+    """Return a schema without dictionaries of views, as polars has, which pyarrow cannot decode."""
+    pyarrow = import_module("pyarrow")
+
+    def plain(type: Any) -> Any:
+        if not pyarrow.types.is_dictionary(type):
+            return type
+        if pyarrow.types.is_string_view(type.value_type):
+            return pyarrow.dictionary(type.index_type, pyarrow.string(), type.ordered)
+        if pyarrow.types.is_binary_view(type.value_type):
+            return pyarrow.dictionary(type.index_type, pyarrow.binary(), type.ordered)
         return type
 
-    return pyarrow.schema([each.with_type(plain(each.type)) for each in schema])
+    return _changed(schema, plain)
+
+
+def _changed(schema: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a schema with other types, also in lists and structures."""
+    pyarrow = import_module("pyarrow")
+
+    def changed(type: Any) -> Any:
+        if pyarrow.types.is_list(type):
+            return pyarrow.list_(type.value_field.with_type(changed(type.value_type)))
+        if pyarrow.types.is_large_list(type):
+            return pyarrow.large_list(type.value_field.with_type(changed(type.value_type)))
+        if pyarrow.types.is_struct(type):
+            return pyarrow.struct([each.with_type(changed(each.type)) for each in type])
+        return change(type)
+
+    fields = [each.with_type(changed(each.type)) for each in schema]
+    return pyarrow.schema(fields, schema.metadata)
 
 
 _TABLES: dict[str, Callable[[Source, Units, Select, _Text], Table]] = {
