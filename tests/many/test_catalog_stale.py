@@ -267,7 +267,7 @@ def test_files_that_can_no_longer_be_read(here: Path, run: Run) -> None:
     with mode("models/b/0.vmfb", 0):
         done = without_rights("catalog", "update", "c.duckdb")
     assert done.returncode == 1
-    assert done.stdout.startswith("7 files: 1 changed, 3 unchanged, 3 stale, 1 with errors; ")
+    assert done.stdout.startswith("7 files: 4 unchanged, 3 stale, 1 with errors; ")
     assert stale() == {
         "a/0.vmfb": "No such file or directory",
         "a/1.vmfb": "Too many levels of symbolic links",
@@ -277,6 +277,21 @@ def test_files_that_can_no_longer_be_read(here: Path, run: Run) -> None:
     Path("models/b/0.vmfb").write_bytes(b"no module")  # which is read, and is an error
     status, out, _ = run("catalog", "update", "c.duckdb")
     assert (status, "2 stale, 2 with errors" in out) == (1, True)
+
+
+def test_files_that_were_never_read_are_unchanged(here: Path) -> None:
+    never = here / "models/never.vmfb"
+    never.symlink_to("nowhere")
+    with fnabi.Catalog("c.duckdb") as catalog:
+        assert catalog.update("models").added == 7
+        for _ in range(2):
+            done = catalog.update()
+            assert (done.added, done.changed, done.unchanged, done.failed) == (0, 0, 7, 1)
+        never.unlink()
+        fill(here / "models", 1)
+        (here / "models/0.vmfb").rename(never)
+        done = catalog.update()
+        assert (done.changed, done.unchanged, done.failed) == (1, 6, 0)
 
 
 def test_a_loop_of_links(here: Path, run: Run) -> None:

@@ -55,7 +55,7 @@ class Updated(msgspec.Struct, frozen=True):
         added: Files that are new in the catalog.
         changed: Files that were read again.
         removed: Files that have left the catalog.
-        unchanged: Files that were not read.
+        unchanged: Files that were not read; also those that could be read neither now nor before.
         failed: The files among all of these, except removed ones, that have an error.
         functions: The functions in the catalog now.
         stale: Files that the update could not look at, which have the rows of before.
@@ -289,15 +289,16 @@ class Update:
             release()
             unread, time = self._change(plan, roots)
         read = {name for name, _ in plan.read} - unread | resumed
+        same = (read - resumed) & self._unread_as_before(plan, rows)
         counts = rows(
             "SELECT count(*) FROM functions UNION ALL"
             " SELECT count(*) FROM files WHERE error IS NOT NULL"
         )
         return Updated(
             added=len(read - base.files.keys()),
-            changed=len(read & base.files.keys()),
+            changed=len((read & base.files.keys()) - same),
             removed=len(left),
-            unchanged=len(plan.unchanged - resumed),
+            unchanged=len(plan.unchanged - resumed) + len(same),
             failed=counts[1][0],
             functions=counts[0][0],
             stale=len(plan.stale) + len(unread),
@@ -305,6 +306,20 @@ class Update:
             resumed=len(resumed),
             time=time,
         )
+
+    def _unread_as_before(self, plan: Plan, rows: Callable[[str], list[Any]]) -> set[str]:
+        """Return the files that neither this update nor the one before could read."""
+        before = {
+            name
+            for name, found in plan.read
+            if (known := self._base.files.get(name)) is not None
+            and not known.was_read
+            and known.state == (found.size, found.mtime_ns, found.etag)
+        }
+        if not before:
+            return before
+        query = f"SELECT file FROM files WHERE error_code = '{UNREAD}'"
+        return before & {name for (name,) in rows(query)}
 
     def _resumed(self, plan: Plan) -> set[str]:
         """Return the files that the update before has read, and this one need not read."""
