@@ -89,6 +89,24 @@ def test_descriptions_are_values():
     assert str(BufferDescription(shape=(2, None))) == "?[2x?]"
 
 
+class Counted:
+    def __index__(self):
+        return 2
+
+
+def test_dims_and_strides_are_any_integers():
+    np = pytest.importorskip("numpy")
+    for two, eight in (np.int64(2), np.uint8(8)), (Counted(), np.intp(8)):
+        description = BufferDescription(F32, (two, None), (eight, two))
+        assert description == BufferDescription(F32, (2, None), (8, 2))
+        assert {*map(type, (description.shape[0], *description.strides))} == {int}
+        assert hash(description) == hash(BufferDescription(F32, (2, None), (8, 2)))
+    with pytest.raises(CallError, match=r"shape\[0\]: expected int, got float64"):
+        BufferDescription(F32, (np.float64(2),))
+    with pytest.raises(CallError, match=r"shape\[0\] is -2, expected at least 0"):
+        BufferDescription(F32, (np.int8(-2),))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -20,6 +20,7 @@ from operator import index
 from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from fnabi._base.arguments import argument_error
 from fnabi._base.dtype import load_numpy
@@ -65,12 +66,23 @@ class BufferDescription(msgspec.Struct, frozen=True, gc=False):
                 _expect(self.dtype, DType, "dtype")
                 _ = self.dtype.itemsize  # raises for an element of less than a byte
             if self.shape is not None:
-                for place, dim in enumerate(_expect(self.shape, tuple, "shape")):
-                    if dim is not None and _expect(dim, int, f"shape[{place}]") < 0:
+                shape = _expect(self.shape, tuple, "shape")
+                if not _all_ints(shape):
+                    shape = tuple(
+                        None if dim is None else _int(dim, f"shape[{place}]")
+                        for place, dim in enumerate(shape)
+                    )
+                    force_setattr(self, "shape", shape)
+                for place, dim in enumerate(shape):
+                    if dim is not None and dim < 0:
                         raise ArgumentValueError(f"shape[{place}] is {dim}, expected at least 0")
             if self.strides is not None:
-                for place, stride in enumerate(_expect(self.strides, tuple, "strides")):
-                    _expect(stride, int, f"strides[{place}]")
+                strides = _expect(self.strides, tuple, "strides")
+                if not _all_ints(strides):
+                    strides = tuple(
+                        _int(stride, f"strides[{place}]") for place, stride in enumerate(strides)
+                    )
+                    force_setattr(self, "strides", strides)
                 if self.shape is None or len(self.strides) != len(self.shape):
                     raise ArgumentValueError(
                         f"strides: {len(self.strides)}, expected one for each dim"
@@ -507,6 +519,18 @@ def _expect(value: T, kind: type | tuple[type, ...], name: str) -> T:
             f" got {type(value).__name__}"
         )
     return value
+
+
+def _all_ints(values: tuple[object, ...]) -> bool:
+    """Return whether values are ints of Python itself, not those of NumPy or of an enum."""
+    return {*map(type, values)} <= {int}
+
+
+def _int(value: int, name: str) -> int:
+    try:
+        return index(value)
+    except TypeError:
+        raise ArgumentTypeError(f"{name}: expected int, got {type(value).__name__}") from None
 
 
 def _ints(values: Sequence[int], name: str) -> tuple[int, ...]:
