@@ -26,6 +26,7 @@ from fnabi.types import (
     List,
     Named,
     Ref,
+    RefArray,
     Scalar,
     Signature,
     Tuple,
@@ -56,6 +57,15 @@ def test_arrays_that_numpy_has_not(dims: str) -> None:
     signature = Signature.parse(f"(float32[{dims}]) -> ()")
     with pytest.raises(RangeError, match=r"^example\.example_values: NumPy has no arrays of"):
         example.example_values(signature)
+
+
+@pytest.mark.parametrize("type", [Buffer(F32, (1 << 59,)), RefArray(Ref("x"), (1 << 58,))])
+def test_an_array_that_memory_has_no_room_for(type: Type) -> None:
+    with pytest.raises(MemoryError) as caught:
+        example.example_values(Signature((I32, Tuple((type,))), ()))
+    shape = f"an array of the shape ({type.shape[0]})"  # type: ignore[union-attr, index]
+    text = f"input 1: no memory for {1 << 61} bytes, {shape}"
+    assert str(caught.value) == f"example.example_values: {text}"
 
 
 def test_a_dim_that_is_a_bool() -> None:

@@ -258,6 +258,7 @@ class Export(Record, frozen=True):
         Raises:
             CallError: when NumPy is not installed, or has no such dtype.
             RangeError: when NumPy has no arrays of such a shape.
+            MemoryError: when there is no memory for one.
             FormatError: as for `signature`.
 
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -47,6 +48,7 @@ def example_values(signature: types.Signature, dim: int = DIM) -> tuple[Any, ...
     Raises:
         CallError: If NumPy is not installed, or has no such dtype.
         RangeError: If NumPy has no arrays of such a shape, or `dim` does not fit in int64.
+        MemoryError: If there is no memory for an array; the text names the input and the size.
 
     Example:
         >>> from fnabi import Signature, example
@@ -59,7 +61,13 @@ def example_values(signature: types.Signature, dim: int = DIM) -> tuple[Any, ...
     check_type("example.example_values: signature", signature, types.Signature)
     dim = _plain_dim("example.example_values", dim)
     numpy = load_numpy("example.example_values")
-    return tuple(_value(numpy, type, dim) for type in signature.inputs)
+    values = []
+    for index, type in enumerate(signature.inputs):
+        try:
+            values.append(_value(numpy, type, dim))
+        except MemoryError as problem:
+            raise MemoryError(f"example.example_values: input {index}: {problem}") from None
+    return tuple(values)
 
 
 def _plain_dim(function: str, dim: int) -> int:
@@ -101,9 +109,16 @@ def _array(make: Callable[..., Any], shape: tuple[int, ...], dtype: Any) -> Any:
     try:
         return make(shape, dtype)
     except (ValueError, OverflowError):  # too many bytes or dims, or a dim that is too large
-        shown = ", ".join(map(shown_int, shape))
-        text = f"example.example_values: NumPy has no arrays of the shape ({shown})"
+        text = f"example.example_values: NumPy has no arrays of the shape {_shown(shape)}"
         raise RangeError(text) from None
+    except MemoryError:
+        size = math.prod(shape) * load_numpy("example.example_values").dtype(dtype).itemsize
+        text = f"no memory for {size} bytes, an array of the shape {_shown(shape)}"
+        raise MemoryError(text) from None
+
+
+def _shown(shape: tuple[int, ...]) -> str:
+    return f"({', '.join(map(shown_int, shape))})"
 
 
 def _numpy_dtype(dtype: types.DType) -> Any:
