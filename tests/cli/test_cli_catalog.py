@@ -285,6 +285,26 @@ def test_sql_shows_times_as_the_database_does(
     assert shown.split() == ["a", "a", *text.split(), "2"]
 
 
+@pytest.mark.parametrize(("value", "text"), TIMES, ids=[text for _, text in TIMES])
+def test_sql_shows_times_of_any_type_as_the_database_does(
+    value: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A column of VARIANT has another type in each row."""
+    duckdb = pytest.importorskip("duckdb")
+    try:
+        duckdb.sql(f"SELECT variant_typeof({value}::VARIANT)").types  # noqa: B018
+    except duckdb.Error:
+        pytest.skip("this release lacks the type")
+    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    query = (
+        f"SELECT {value}::VARIANT AS v UNION ALL SELECT {{'a': [{value}], 'n': 1}}::VARIANT"
+        f" UNION ALL SELECT [{value}]::VARIANT UNION ALL SELECT 7::VARIANT"
+        " UNION ALL SELECT {'b': ['x'::BLOB]}::VARIANT UNION ALL SELECT NULL"
+    )
+    rows = [row["row"]["v"] for row in lines(capsys, "catalog", "sql", "c.duckdb", query)]
+    assert rows == [text, {"a": [text], "n": 1}, [text], 7, {"b": ["78"]}, None]
+
+
 @pytest.mark.parametrize("where", ["releases", "all.duckdb", "releases/2.0/vision.vmfb"])
 def test_find(where: str, capsys: pytest.CaptureFixture[str]) -> None:
     if where.startswith("all"):

@@ -63,7 +63,7 @@ def test_arrays_that_numpy_has_not(dims: str) -> None:
 def test_an_array_that_memory_has_no_room_for(type: Type) -> None:
     with pytest.raises(MemoryError) as caught:
         example.example_values(Signature((I32, Tuple((type,))), ()))
-    shape = f"an array of the shape ({type.shape[0]})"  # type: ignore[union-attr, index]
+    shape = f"an array of the shape ({type.shape[0]})"  # type: ignore[index]
     text = f"input 1: no memory for {1 << 61} bytes, {shape}"
     assert str(caught.value) == f"example.example_values: {text}"
 

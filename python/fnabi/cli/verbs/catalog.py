@@ -463,11 +463,28 @@ def _with_whole_times(found: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation
 
     Those of Python have no nanoseconds, no months and no infinity.
     """
-    types = [_without_times(type) for type in found.types]
-    if not any(types):
+    shown = [_shown_as(f"#{i}", type) for i, type in enumerate(found.types, 1)]
+    if not any(shown):
         return found
-    casts = [f"CAST(#{i} AS {type})" if type else f"#{i}" for i, type in enumerate(types, 1)]
-    return found.project(", ".join(casts))
+    return found.project(", ".join(text or f"#{i}" for i, text in enumerate(shown, 1)))
+
+
+def _shown_as(column: str, type: Any) -> str | None:
+    """Return the expression of a column with texts instead of times, or None if it has none."""
+    if type.id == "variant":  # each row has a type of its own
+        return (
+            f"CASE WHEN regexp_matches(variant_typeof({column}), '^(DATE|TIME|INTERVAL)')"
+            f" THEN {column}::VARCHAR::VARIANT"
+            f" WHEN regexp_matches(variant_typeof({column}), '^(OBJECT|ARRAY)')"
+            f" AND regexp_matches({column}::VARCHAR, '{_NO_TIMES}')"
+            f" THEN to_json({column})::VARIANT ELSE {column} END"
+        )
+    text = _without_times(type)
+    return text and f"CAST({column} AS {text})"
+
+
+_NO_TIMES = r":\d\d\.\d{7}|:\d\d(\.\d+)?[+-]\d\d|\d (month|year)|infinity"
+"""What times have in the texts of DuckDB that those of Python lack; zones take a package there."""
 
 
 def _without_times(type: Any) -> str | None:
