@@ -19,8 +19,8 @@
 #include <windows.h>
 typedef struct _stat64 file_status;
 #define file_stat _fstat64
-#define IS_REGULAR(mode) (((mode)&_S_IFMT) == _S_IFREG)
-#define IS_DIRECTORY(mode) (((mode)&_S_IFMT) == _S_IFDIR)
+#define IS_REGULAR(mode) (((mode) & _S_IFMT) == _S_IFREG)
+#define IS_DIRECTORY(mode) (((mode) & _S_IFMT) == _S_IFDIR)
 
 static int open_path(const char* path) {
   int size = MultiByteToWideChar(CP_UTF8, 0, path, -1, NULL, 0);
