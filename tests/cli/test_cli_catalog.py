@@ -256,21 +256,30 @@ TIMES = (
 )
 
 
-@pytest.mark.parametrize(("value", "text"), TIMES, ids=[text for _, text in TIMES])
+each_time = pytest.mark.parametrize(("value", "text"), TIMES, ids=[text for _, text in TIMES])
+
+
+def type_in_catalog(capsys: pytest.CaptureFixture[str], value: str) -> str:
+    """Make a catalog, and return the type of a value; skip where the database lacks it."""
+    duckdb = pytest.importorskip("duckdb")
+    try:
+        (found,) = duckdb.sql(f"SELECT {value}").types
+    except duckdb.Error:
+        pytest.skip("this release lacks the type")
+    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    return str(found)
+
+
+@each_time
 def test_sql_shows_times_as_the_database_does(
     value: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Python has no nanoseconds, no months and no infinity."""
-    duckdb = pytest.importorskip("duckdb")
-    try:
-        duckdb.sql(f"SELECT {value}").types  # noqa: B018
-    except duckdb.Error:
-        pytest.skip("this release lacks the type")
-    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    kind = type_in_catalog(capsys, value)
     query = (
         f"SELECT {value} AS a, 1 AS b, [{value}] AS c, {{'a \"': {value}, 'n': 1}} AS d,"
         f" MAP {{1: {value}}} AS e, union_value(u := {value}) AS f, [{value}]::ANY[1] AS g"
-    ).replace("ANY", str(duckdb.sql(f"SELECT {value}").types[0]))
+    ).replace("ANY", kind)
     (row,) = lines(capsys, "catalog", "sql", "c.duckdb", query)
     assert row["row"] == {
         "a": text,
@@ -285,17 +294,12 @@ def test_sql_shows_times_as_the_database_does(
     assert shown.split() == ["a", "a", *text.split(), "2"]
 
 
-@pytest.mark.parametrize(("value", "text"), TIMES, ids=[text for _, text in TIMES])
+@each_time
 def test_sql_shows_times_of_any_type_as_the_database_does(
     value: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A column of VARIANT has another type in each row."""
-    duckdb = pytest.importorskip("duckdb")
-    try:
-        duckdb.sql(f"SELECT variant_typeof({value}::VARIANT)").types  # noqa: B018
-    except duckdb.Error:
-        pytest.skip("this release lacks the type")
-    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    type_in_catalog(capsys, f"variant_typeof({value}::VARIANT)")
     query = (
         f"SELECT {value}::VARIANT AS v UNION ALL SELECT {{'a': [{value}], 'n': 1}}::VARIANT"
         f" UNION ALL SELECT [{value}]::VARIANT UNION ALL SELECT 7::VARIANT"
