@@ -1,6 +1,8 @@
 /* The exports of a VM bytecode module, each with the signature that is decoded
  * from the best text that its function has, or without one from its bytecode.
  */
+#include "infer/vmfb_exports.h"
+
 #include "abi/cconv.h"
 #include "abi/declaration.h"
 #include "abi/iree_abi.h"
@@ -9,7 +11,6 @@
 #include "base/error.h"
 #include "base/poll.h"
 #include "infer/bytecode_types.h"
-#include "vmfb/vmfb.h"
 
 /* The texts that contain a signature, its version or its kind: the attributes
  * with these keys, and the calling convention, which has no key. */
@@ -331,30 +332,37 @@ static bool write_export(fnabi_fb* fb, size_t from, size_t index,
                              (size_t)ordinal);
 }
 
+bool fnabi_vmfb_write_exports(fnabi_fb* fb, const fnabi_fb_view* root,
+                              const char* data, size_t size) {
+  const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  signatures all;
+  size_t place, count;
+  if (!fnabi_fb_tables(fb, root, &fields[MODULE_SIGNATURES], &all.place,
+                       &all.count) ||
+      !fnabi_fb_tables(fb, root, &fields[MODULE_EXPORTS], &place, &count))
+    return false;
+  fnabi_bytecode_types modules = {0};
+  function_types types = {.of = &modules,
+                          .data = data,
+                          .size = size,
+                          .error = fb->error,
+                          .root = root};
+  bool good = true;
+  fnabi_pack_wide(fb->writer, 0xDD, count, 4);
+  for (size_t i = 0; i < count && good; i++)
+    good = write_export(fb, place + 4 * i, i, &all, &types);
+  fnabi_bytecode_types_close(&modules);
+  /* a text whose decoding was interrupted is no text with a fault */
+  return good && !fnabi_stop(0, 0, fb->error);
+}
+
 int64_t fnabi_vmfb_exports(const char* data, size_t size, uint8_t* out,
                            size_t capacity, fnabi_error* error) {
   fnabi_fb fb;
   fnabi_fb_view root;
   fnabi_writer w = {out, capacity, 0};
-  signatures all;
-  size_t place, count;
-  if (!fnabi_vmfb_begin(data, size, &fb, &root, &w, error) ||
-      !fnabi_fb_tables(&fb, &root, &fnabi_vmfb_table.fields[MODULE_SIGNATURES],
-                       &all.place, &all.count) ||
-      !fnabi_fb_tables(&fb, &root, &fnabi_vmfb_table.fields[MODULE_EXPORTS],
-                       &place, &count))
-    return -1;
-  fnabi_bytecode_types modules = {0};
-  function_types types = {.of = &modules,
-                          .data = data,
-                          .size = size,
-                          .error = error,
-                          .root = &root};
-  bool good = true;
-  fnabi_pack_wide(&w, 0xDD, count, 4);
-  for (size_t i = 0; i < count && good; i++)
-    good = write_export(&fb, place + 4 * i, i, &all, &types);
-  fnabi_bytecode_types_close(&modules);
-  /* a text whose decoding was interrupted is no text with a fault */
-  return good && !fnabi_stop(0, 0, error) ? (int64_t)w.size : -1;
+  return fnabi_vmfb_begin(data, size, NULL, &fb, &root, &w, error) &&
+                 fnabi_vmfb_write_exports(&fb, &root, data, size)
+             ? (int64_t)w.size
+             : -1;
 }

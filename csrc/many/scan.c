@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/poll.h"
+#include "infer/vmfb_exports.h"
 #include "many/rows.h"
 #include "many/scan_table.h"
 #include "many/take.h"
@@ -174,11 +175,12 @@ static outcome put_error(fnabi_scan* scan, fnabi_text name,
 
 /* Finds the texts of what the module needs, in segments outside of it too. */
 static outcome find_needs(fnabi_scan* scan, const module* m,
-                          fnabi_scan_row* row) {
+                          const fnabi_fb* known, fnabi_scan_row* row) {
   fnabi_text segments = m->segments;
   for (int pass = 0;; pass++) {
-    if (!fnabi_needs_texts(m->data.data, m->data.size, segments, &scan->needs,
-                           &scan->missing, &row->texts[FNABI_SCAN_TARGET],
+    if (!fnabi_needs_texts(m->data.data, m->data.size, known, segments,
+                           &scan->needs, &scan->missing,
+                           &row->texts[FNABI_SCAN_TARGET],
                            &row->texts[FNABI_SCAN_PARAMETERS]))
       return NO_MEMORY;
     if (scan->missing.size == 0) return ADDED;
@@ -197,28 +199,30 @@ static outcome add_module(fnabi_scan* scan, const module* m, bool lenient) {
   size_t size = m->data.size;
   fnabi_error error;
   fnabi_vector* v = &scan->exports;
-  int64_t head, all;
-  if (fnabi_vmfb_verify(data, size, lenient, &error) < 0)
+  const fnabi_fb_field* name = &fnabi_vmfb_table.fields[MODULE_NAME];
+  fnabi_fb known, fb;
+  fnabi_fb_view root;
+  fnabi_writer w;
+  if (!fnabi_vmfb_walk(data, size, lenient, &known, &error))
     return put_error(scan, m->name, &error);
   for (;;) { /* the module's name, and then its exports */
-    head =
-        fnabi_vmfb_field(data, size, MODULE_NAME, v->data, v->capacity, &error);
-    if (head < 0) return put_error(scan, m->name, &error);
-    bool fits = (size_t)head <= v->capacity;
-    all = fnabi_vmfb_exports(data, size, fits ? v->data + head : NULL,
-                             fits ? v->capacity - (size_t)head : 0, &error);
-    if (all < 0)
+    w = (fnabi_writer){v->data, v->capacity, 0};
+    bool good = fnabi_vmfb_begin(data, size, &known, &fb, &root, &w, &error);
+    uint64_t work = fb.work; /* the exports alone have as much */
+    good = good && fnabi_fb_walk_field(&fb, &root, name);
+    fb.work = work;
+    if (!good || !fnabi_vmfb_write_exports(&fb, &root, data, size))
       return error.code == FNABI_MEMORY ? NO_MEMORY
                                         : put_error(scan, m->name, &error);
-    if ((size_t)(head + all) <= v->capacity) break;
-    if (!fnabi_vector_reserve(v, (size_t)(head + all))) return NO_MEMORY;
+    if (w.size <= v->capacity) break;
+    if (!fnabi_vector_reserve(v, w.size)) return NO_MEMORY;
   }
-  fnabi_reader r = {v->data, (size_t)(head + all), 0};
+  fnabi_reader r = {v->data, w.size, 0};
   fnabi_scan_row shared = FNABI_SCAN_NO_ROW;
   shared.texts[FNABI_SCAN_FILE] = m->name;
   shared.texts[FNABI_SCAN_MODULE] = fnabi_take_text(&r);
   size_t count = fnabi_take_count(&r);
-  outcome found = find_needs(scan, m, &shared);
+  outcome found = find_needs(scan, m, &known, &shared);
   for (; found == ADDED && count > 0; count--)
     if (!add_export(scan, &shared, &r)) return NO_MEMORY;
   return found;

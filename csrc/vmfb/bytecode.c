@@ -319,13 +319,6 @@ static bool read_signature(fnabi_bytecode* b, const fnabi_fb_table* table,
   return true;
 }
 
-/* Finds all tables and allocates memory for their parts before reading them. */
-static bool find_types(fnabi_bytecode* b, const fnabi_fb_field* field) {
-  return fnabi_fb_tables(&b->fb, &b->root, field, &b->type_place,
-                         &b->type_count) &&
-         make(b, (void**)&b->types, b->type_count, sizeof *b->types, true);
-}
-
 static bool read_type(fnabi_bytecode* b, const fnabi_fb_field* field,
                       size_t index) {
   fnabi_fb_view view;
@@ -333,13 +326,6 @@ static bool read_type(fnabi_bytecode* b, const fnabi_fb_field* field,
       read_text(b, &view, &field->table->fields[TYPE_NAME], &b->types[index]))
     return true;
   return fnabi_fb_in_element(&b->fb, field->name, index);
-}
-
-static bool find_imports(fnabi_bytecode* b, const fnabi_fb_field* field) {
-  return fnabi_fb_tables(&b->fb, &b->root, field, &b->import_place,
-                         &b->import_count) &&
-         make(b, (void**)&b->imports, b->import_count, sizeof *b->imports,
-              true);
 }
 
 static bool read_import_table(fnabi_bytecode* b, const fnabi_fb_field* field,
@@ -356,24 +342,38 @@ static bool read_import_table(fnabi_bytecode* b, const fnabi_fb_field* field,
          read_signature(b, signature->table, view.place + at, import);
 }
 
-static bool read_import(fnabi_bytecode* b, const fnabi_fb_field* field,
-                        size_t index) {
-  if (read_import_table(b, field, b->import_place + 4 * index,
-                        &b->imports[index]))
+static bool read_import(fnabi_bytecode* b, size_t index, fnabi_callee* import) {
+  const fnabi_fb_field* field = &fnabi_vmfb_table.fields[MODULE_IMPORTS];
+  if (read_import_table(b, field, b->import_place + 4 * index, import))
     return true;
   return fnabi_fb_in_element(&b->fb, field->name, index);
 }
 
-static bool find_functions(fnabi_bytecode* b, const fnabi_fb_field* fields,
-                           bool zeroed) {
-  return fnabi_fb_flat(&b->fb, &b->root, &fields[MODULE_FUNCTIONS],
+/* Finds all tables before their parts are read. */
+static bool find_tables(fnabi_bytecode* b) {
+  const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  return fnabi_fb_tables(&b->fb, &b->root, &fields[MODULE_TYPES],
+                         &b->type_place, &b->type_count) &&
+         fnabi_fb_tables(&b->fb, &b->root, &fields[MODULE_IMPORTS],
+                         &b->import_place, &b->import_count) &&
+         fnabi_fb_flat(&b->fb, &b->root, &fields[MODULE_FUNCTIONS],
                        &b->function_place, &b->function_count) &&
          fnabi_fb_flat(&b->fb, &b->root, &fields[MODULE_BYTECODE],
                        &b->code_place, &b->code_size) &&
          fnabi_fb_tables(&b->fb, &b->root, &fields[MODULE_SIGNATURES],
-                         &b->signature_place, &b->signature_count) &&
-         make(b, (void**)&b->functions, b->function_count, sizeof *b->functions,
+                         &b->signature_place, &b->signature_count);
+}
+
+static bool make_functions(fnabi_bytecode* b, bool zeroed) {
+  return make(b, (void**)&b->functions, b->function_count, sizeof *b->functions,
               zeroed);
+}
+
+static bool make_all(fnabi_bytecode* b, bool zeroed) {
+  return make(b, (void**)&b->types, b->type_count, sizeof *b->types, true) &&
+         make(b, (void**)&b->imports, b->import_count, sizeof *b->imports,
+              true) &&
+         make_functions(b, zeroed);
 }
 
 /* Reads the struct FunctionDescriptor of a function. */
@@ -520,14 +520,13 @@ static uint64_t root_place(const fnabi_bytecode* b,
   return b->fb.origin + b->root.place + b->root.shape->at[field->id];
 }
 
-/* Finds everything that instructions refer to, except read-only data. Unless they
- * are zeroed, the functions are not: to clear thousands takes longer than to read
- * one. */
-static bool begin(fnabi_bytecode* b, const char* data, size_t size, bool zeroed,
-                  fnabi_error* error) {
+/* Finds everything that instructions refer to, except read-only data. */
+static bool begin(fnabi_bytecode* b, const char* data, size_t size,
+                  const fnabi_fb* known, fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
-  *b = (fnabi_bytecode){.error = error};
-  if (!fnabi_vmfb_begin(data, size, &b->fb, &b->root, NULL, error))
+  memset((char*)b + sizeof b->fb, 0, sizeof *b - sizeof b->fb);
+  b->error = error;
+  if (!fnabi_vmfb_begin(data, size, known, &b->fb, &b->root, NULL, error))
     return false;
   const fnabi_fb_field* version = &fields[MODULE_BYTECODE_VERSION];
   const fnabi_fb_field* requirements = &fields[MODULE_REQUIREMENTS];
@@ -537,24 +536,24 @@ static bool begin(fnabi_bytecode* b, const char* data, size_t size, bool zeroed,
   b->requirements = (uint32_t)fnabi_fb_int(&b->fb, &b->root, requirements);
   b->version_place = root_place(b, version);
   b->requirements_place = root_place(b, requirements);
-  return find_types(b, &fields[MODULE_TYPES]) &&
-         find_imports(b, &fields[MODULE_IMPORTS]) &&
-         find_functions(b, fields, zeroed);
+  return find_tables(b);
 }
 
 bool fnabi_bytecode_open_tables(fnabi_bytecode* b, const char* data,
-                                size_t size, fnabi_error* error) {
-  return begin(b, data, size, true, error);
+                                size_t size, const fnabi_fb* known,
+                                fnabi_error* error) {
+  return begin(b, data, size, known, error) && make_functions(b, true);
 }
 
-bool fnabi_bytecode_read_import(fnabi_bytecode* b, size_t index, bool name) {
+bool fnabi_bytecode_read_import(fnabi_bytecode* b, size_t index, bool name,
+                                fnabi_callee* import) {
   const fnabi_fb_field* field = &fnabi_vmfb_table.fields[MODULE_IMPORTS];
   const fnabi_fb_field* of = &field->table->fields[IMPORT_NAME];
   fnabi_fb_view view;
-  if (!name) return read_import(b, field, index);
+  if (!name) return read_import(b, index, import);
   if (fnabi_fb_enter(&b->fb, field->table, b->import_place + 4 * index,
                      &view) &&
-      read_text(b, &view, of, &b->imports[index].name))
+      read_text(b, &view, of, &import->name))
     return true;
   return fnabi_fb_in_element(&b->fb, field->name, index);
 }
@@ -563,9 +562,9 @@ bool fnabi_bytecode_open_unnamed(fnabi_bytecode* b, const char* data,
                                  size_t size, fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
   size_t place;
-  if (!begin(b, data, size, true, error)) return false;
+  if (!begin(b, data, size, NULL, error) || !make_all(b, true)) return false;
   for (size_t i = 0; i < b->import_count; i++)
-    if (!read_import(b, &fields[MODULE_IMPORTS], i)) return false;
+    if (!read_import(b, i, &b->imports[i])) return false;
   for (size_t i = 0; i < b->function_count; i++)
     if (!read_function(b, fields, i)) return false;
   return fnabi_fb_tables(&b->fb, &b->root, &fields[MODULE_RODATA], &place,
@@ -619,7 +618,7 @@ static bool read_referred(fnabi_bytecode* b, const fnabi_operand* operand,
     case 'C':
       if ((operand->value & FNABI_CALLEE_IMPORT) != 0)
         return index >= b->import_count || b->imports[index].readable ||
-               read_import(b, &fields[MODULE_IMPORTS], (size_t)index);
+               read_import(b, (size_t)index, &b->imports[index]);
       if (!*calls) {
         clear_functions(b, 0, ordinal);
         clear_functions(b, ordinal + 1, b->function_count);
@@ -639,7 +638,8 @@ bool fnabi_bytecode_open_function(fnabi_bytecode* b, const char* data,
   fnabi_instruction at;
   fnabi_error later; /* the caller decodes the instructions and reports it */
   bool calls = false;
-  if (!begin(b, data, size, false, error)) return false;
+  /* to clear thousands of functions takes longer than to read one */
+  if (!begin(b, data, size, NULL, error) || !make_all(b, false)) return false;
   if (!fnabi_bytecode_known(b, &later) || ordinal >= b->function_count)
     return true;
   clear_functions(b, (size_t)ordinal, (size_t)ordinal + 1);

@@ -238,12 +238,14 @@ bool fnabi_bytecode_open_unnamed(fnabi_bytecode* b, const char* data,
 bool fnabi_bytecode_name_functions(fnabi_bytecode* b);
 bool fnabi_bytecode_name_types(fnabi_bytecode* b);
 
-/* The same with the counts only. The second function adds an import, or only
- * its name. The third adds the code of the functions, without their calling
+/* The same with the counts only; `known` is as for fnabi_vmfb_begin. The second
+ * function reads an import, or only its name. The third adds the code of the functions, without their calling
  * conventions, and read-only data; `data` is still the module. */
 bool fnabi_bytecode_open_tables(fnabi_bytecode* b, const char* data,
-                                size_t size, fnabi_error* error);
-bool fnabi_bytecode_read_import(fnabi_bytecode* b, size_t index, bool name);
+                                size_t size, const fnabi_fb* known,
+                                fnabi_error* error);
+bool fnabi_bytecode_read_import(fnabi_bytecode* b, size_t index, bool name,
+                                fnabi_callee* import);
 bool fnabi_bytecode_read_code(fnabi_bytecode* b, const char* data, size_t size);
 
 /* Reads one function only, and the types and callees that its instructions

@@ -210,13 +210,11 @@ static bool sort(fnabi_vector* list, size_t size, size_t member, uint32_t keys,
   return true;
 }
 
-bool fnabi_reach_open(fnabi_reach* r, const fnabi_bytecode* module,
-                      const fnabi_function* function, uint64_t* work,
-                      fnabi_error* error) {
+bool fnabi_reach_open(fnabi_reach* r, const fnabi_function* function,
+                      uint64_t* work, fnabi_error* error) {
   fnabi_vector* lists[] = {&r->starts, &r->blocks, &r->edges, &r->writes,
                            &r->known};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) lists[i]->size = 0;
-  r->module = module;
   r->function = function;
   r->work = work;
   r->regular = true;

@@ -26,7 +26,6 @@ typedef struct fnabi_reference {
 
 /* The state for queries about one function. All members are private. */
 typedef struct fnabi_reach {
-  const fnabi_bytecode* module;
   const fnabi_function* function;
   bool regular;   /* blocks end with a terminator, branches lead to blocks */
   uint64_t* work; /* steps that are left */
@@ -41,13 +40,12 @@ typedef struct fnabi_reach {
   uint32_t known_count, query;
 } fnabi_reach;
 
-/* Opens a function of a module. *work is the number of steps left for all
+/* Opens a function. *work is the number of steps left for all
  * functions together. Fails with FNABI_MEMORY, FNABI_WORK, and as
  * fnabi_bytecode_decode does. The caller must close `r` even after a failure.
  * It may open other functions before that. */
-bool fnabi_reach_open(fnabi_reach* r, const fnabi_bytecode* module,
-                      const fnabi_function* function, uint64_t* work,
-                      fnabi_error* error);
+bool fnabi_reach_open(fnabi_reach* r, const fnabi_function* function,
+                      uint64_t* work, fnabi_error* error);
 void fnabi_reach_close(fnabi_reach* r);
 
 /* Finds the content of the ref register `reg` (without its bits) before the

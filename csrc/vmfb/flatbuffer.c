@@ -54,6 +54,15 @@ void fnabi_fb_open(fnabi_fb* fb, const uint8_t* data, size_t size,
   for (size_t i = 0; i < FNABI_FB_SLOTS; i++) fb->shapes[i].vtable = NO_VTABLE;
 }
 
+void fnabi_fb_again(fnabi_fb* fb, const fnabi_fb* known, bool lenient,
+                    fnabi_writer* writer, fnabi_error* error) {
+  *fb = *known;
+  fb->work = (uint64_t)fb->size * ELEMENT_WORK;
+  fb->lenient = lenient;
+  fb->writer = writer;
+  fb->error = error;
+}
+
 COLD void report(fnabi_fb* fb, int32_t code, size_t place) {
   fnabi_fail(fb->error, code, fb->origin + place, NULL);
 }

@@ -127,6 +127,10 @@ void fnabi_fb_open(fnabi_fb* fb, const uint8_t* data, size_t size,
                    uint64_t origin, bool lenient, fnabi_writer* writer,
                    fnabi_error* error);
 
+/* Opens the bytes of an earlier walk again, whose vtables are known then. */
+void fnabi_fb_again(fnabi_fb* fb, const fnabi_fb* known, bool lenient,
+                    fnabi_writer* writer, fnabi_error* error);
+
 /* All of these return false after filling in the error. Its offset is in the
  * file, and its path is relative to the field or the table. */
 

@@ -75,7 +75,7 @@ typedef struct site {
 } site;
 
 typedef struct needs {
-  fnabi_bytecode b;
+  fnabi_bytecode* b;
   fnabi_reach reach;
   fnabi_writer* w;
   uint32_t wanted; /* bits: the lists to fill */
@@ -90,22 +90,33 @@ static bool is_text(fnabi_text text, const char* other) {
   return text.size == strlen(other) && memcmp(text.data, other, text.size) == 0;
 }
 
+/* The sizes of the names of all wanted rules, as bits. Most imports have another
+ * one, and no rule has 64 or more. */
+static uint64_t sizes_of_names(uint32_t wanted) {
+  uint64_t sizes = 0;
+  for (int k = 0; k < RULES; k++)
+    sizes |= (uint64_t)(wanted >> rules[k].list & 1) << rules[k].name.size;
+  return sizes;
+}
+
 /* Finds the wanted rule of an import, whose calling convention is read only if some
  * rule has its name. */
-static bool find_rule(needs* n, size_t index, uint8_t* found) {
-  const fnabi_callee* import = &n->b.imports[index];
+static bool find_rule(needs* n, size_t index, uint64_t sizes, uint8_t* found) {
+  fnabi_callee import = {.readable = false};
   bool read = false;
   *found = RULES;
-  if (!fnabi_bytecode_read_import(&n->b, index, true)) return false;
+  if (!fnabi_bytecode_read_import(n->b, index, true, &import)) return false;
+  if (import.name.size >= 64 || (sizes >> import.name.size & 1) == 0)
+    return true;
   for (uint8_t k = 0; k < RULES && *found == RULES; k++) {
-    if (import->name.size != rules[k].name.size || /* most names differ in it */
-        (n->wanted >> rules[k].list & 1) == 0 ||
-        !fnabi_text_equal(import->name, rules[k].name))
+    if ((n->wanted >> rules[k].list & 1) == 0 ||
+        !fnabi_text_equal(import.name, rules[k].name))
       continue;
-    if (!read && !fnabi_bytecode_read_import(&n->b, index, false)) return false;
+    if (!read && !fnabi_bytecode_read_import(n->b, index, false, &import))
+      return false;
     read = true;
     if (rules[k].arguments == NULL ||
-        (import->readable && is_text(import->arguments, rules[k].arguments)))
+        (import.readable && is_text(import.arguments, rules[k].arguments)))
       *found = k;
   }
   return true;
@@ -114,14 +125,15 @@ static bool find_rule(needs* n, size_t index, uint8_t* found) {
 /* Finds the rule of each import, if it is for a wanted list. Sets *any if there
  * is one. */
 static bool find_rules(needs* n, bool* any) {
+  const uint64_t sizes = sizes_of_names(n->wanted);
   *any = false;
-  if (!fnabi_vector_reserve(&n->rules, n->b.import_count + 1)) {
+  if (!fnabi_vector_reserve(&n->rules, n->b->import_count + 1)) {
     fnabi_fail(n->error, FNABI_MEMORY, 0, NULL);
     return false;
   }
-  for (size_t i = 0; i < n->b.import_count; i++) {
+  for (size_t i = 0; i < n->b->import_count; i++) {
     uint8_t found;
-    if (!find_rule(n, i, &found)) return false;
+    if (!find_rule(n, i, sizes, &found)) return false;
     n->rules.data[n->rules.size++] = found;
     *any = *any || found != RULES;
   }
@@ -140,11 +152,11 @@ static const import_rule* rule_of(const needs* n, uint64_t callee) {
  * loaded in the same block; then the rest of the function is not analysed. */
 static bool find_reference(needs* n, const site* s, unsigned reg,
                            fnabi_reference* found) {
-  const fnabi_function* f = &n->b.functions[s->function];
+  const fnabi_function* f = &n->b->functions[s->function];
   reg &= FNABI_REGISTER_REF_NUMBER;
   if (fnabi_reach_loaded(f, s->block, s->offset, reg, found)) return true;
   if (n->reach.function != f &&
-      !fnabi_reach_open(&n->reach, &n->b, f, &n->b.fb.work, n->error)) {
+      !fnabi_reach_open(&n->reach, f, &n->b->fb.work, n->error)) {
     n->reach.function = NULL;
     return false;
   }
@@ -166,12 +178,12 @@ static bool find_operand(needs* n, const fnabi_instruction* at, const site* s,
 }
 
 static bool spend(needs* n, uint64_t bytes) {
-  return fnabi_fb_spend(&n->b.fb, bytes, 0);
+  return fnabi_fb_spend(&n->b->fb, bytes, 0);
 }
 
 /* Notes a segment whose bytes are not inside the data. */
 static bool note_missing(needs* n, uint32_t ordinal) {
-  const fnabi_rodata* segment = &n->b.rodata[ordinal];
+  const fnabi_rodata* segment = &n->b->rodata[ordinal];
   fnabi_missing entry = {ordinal, segment->offset, segment->size};
   const fnabi_missing* all = (const void*)n->missing.data;
   size_t count = n->missing.size / sizeof entry;
@@ -189,9 +201,9 @@ static bool find_bytes(needs* n, fnabi_reference reference,
                        const fnabi_rodata** bytes) {
   *bytes = NULL;
   if (reference.kind != FNABI_REFERENCE_RODATA ||
-      reference.number >= n->b.rodata_count)
+      reference.number >= n->b->rodata_count)
     return true;
-  const fnabi_rodata* segment = &n->b.rodata[reference.number];
+  const fnabi_rodata* segment = &n->b->rodata[reference.number];
   if (segment->data == NULL) return note_missing(n, reference.number);
   *bytes = segment;
   return true;
@@ -241,7 +253,7 @@ static uint64_t little(const uint8_t* data, unsigned bytes) {
 }
 
 static bool fail_rodata(needs* n, fnabi_reference reference, uint64_t offset) {
-  const fnabi_rodata* bytes = &n->b.rodata[reference.number];
+  const fnabi_rodata* bytes = &n->b->rodata[reference.number];
   fnabi_fail(n->error, FNABI_MODULE_RANGE, bytes->offset + offset, NULL);
   fnabi_path_index(n->error, reference.number);
   fnabi_path_field(n->error, "rodata_segments");
@@ -394,7 +406,7 @@ static uint32_t list_of(const needs* n, const fnabi_bytecode_view* view,
 }
 
 static bool find_sites(needs* n, uint32_t function) {
-  const fnabi_bytecode_view* view = &n->b.functions[function].view;
+  const fnabi_bytecode_view* view = &n->b->functions[function].view;
   uint32_t index = 0, block = 0, size;
   for (uint32_t o = 0; o < view->size; o += size, index++) {
     size = fnabi_bytecode_measure(view, o, &n->sizes, n->error);
@@ -433,8 +445,8 @@ static bool may_call(const needs* n, const fnabi_bytecode_view* view) {
 }
 
 static bool decode_site(needs* n, const site* s, fnabi_instruction* at) {
-  return fnabi_bytecode_decode(&n->b.functions[s->function].view, s->offset, at,
-                               n->error);
+  return fnabi_bytecode_decode(&n->b->functions[s->function].view, s->offset,
+                               at, n->error);
 }
 
 static bool pack_row(needs* n, const site* s) {
@@ -470,8 +482,8 @@ static bool fail_in(needs* n, uint32_t function) {
 
 static bool pack_all(needs* n) {
   bool only_calls = (n->wanted >> FAILURES & 1) == 0;
-  for (uint32_t i = 0; i < n->b.function_count; i++) {
-    if (only_calls && !may_call(n, &n->b.functions[i].view)) continue;
+  for (uint32_t i = 0; i < n->b->function_count; i++) {
+    if (only_calls && !may_call(n, &n->b->functions[i].view)) continue;
     if (!find_sites(n, i)) return fail_in(n, i);
   }
   const site* sites = (const site*)(const void*)n->sites.data;
@@ -511,8 +523,8 @@ static bool take_segments(needs* n, fnabi_text segments) {
         !fnabi_unpack_int(&r, &ordinal) ||
         !fnabi_unpack_text(&r, &bytes.data, &bytes.size))
       goto refuse;
-    if (ordinal < 0 || (uint64_t)ordinal >= n->b.rodata_count) continue;
-    fnabi_rodata* segment = &n->b.rodata[ordinal];
+    if (ordinal < 0 || (uint64_t)ordinal >= n->b->rodata_count) continue;
+    fnabi_rodata* segment = &n->b->rodata[ordinal];
     if (segment->data == NULL && segment->size == bytes.size)
       segment->data = (const uint8_t*)bytes.data;
   }
@@ -524,24 +536,27 @@ refuse:
 
 /* Packs the message with the lists whose bits are in `wanted`; the others are
  * empty. The code of a module whose imports have no wanted rule is not read and,
- * without FAILURES, neither is that of a function without such calls. Gives the
- * list of missing segments to `missing`, unless NULL. */
-static int64_t write_needs(const char* data, size_t size, fnabi_text segments,
-                           uint32_t wanted, fnabi_vector* missing, uint8_t* out,
-                           size_t capacity, fnabi_error* error) {
+ * without FAILURES, neither is that of a function without such calls. `known` is
+ * as for fnabi_vmfb_begin. Gives the list of missing segments to `missing`,
+ * unless NULL. */
+static int64_t write_needs(const char* data, size_t size, const fnabi_fb* known,
+                           fnabi_text segments, uint32_t wanted,
+                           fnabi_vector* missing, uint8_t* out, size_t capacity,
+                           fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
-  needs n = {.w = &w, .wanted = wanted, .error = error};
+  fnabi_bytecode b;
+  needs n = {.b = &b, .w = &w, .wanted = wanted, .error = error};
   bool any;
-  bool ok = fnabi_bytecode_open_tables(&n.b, data, size, error) &&
-            fnabi_bytecode_known(&n.b, error) && find_rules(&n, &any);
-  if (ok && !any) n.b.function_count = 0;
-  ok = ok && (!any || fnabi_bytecode_read_code(&n.b, data, size)) &&
+  bool ok = fnabi_bytecode_open_tables(&b, data, size, known, error) &&
+            fnabi_bytecode_known(&b, error) && find_rules(&n, &any);
+  if (ok && !any) b.function_count = 0;
+  ok = ok && (!any || fnabi_bytecode_read_code(&b, data, size)) &&
        take_segments(&n, segments);
   /* from here on also the steps of fnabi_reach */
-  n.b.fb.work = 64 * ((uint64_t)size + segments.size) + (1 << 16);
+  b.fb.work = 64 * ((uint64_t)size + segments.size) + (1 << 16);
   ok = ok && pack_all(&n);
   fnabi_reach_close(&n.reach);
-  fnabi_bytecode_close(&n.b);
+  fnabi_bytecode_close(&b);
   free(n.rules.data);
   free(n.sites.data);
   free(n.creations.data);
@@ -556,15 +571,15 @@ static int64_t write_needs(const char* data, size_t size, fnabi_text segments,
 
 int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
                          size_t capacity, fnabi_error* error) {
-  return write_needs(data, size, (fnabi_text){NULL, 0}, UINT32_MAX, NULL, out,
-                     capacity, error);
+  return write_needs(data, size, NULL, (fnabi_text){NULL, 0}, UINT32_MAX, NULL,
+                     out, capacity, error);
 }
 
 int64_t fnabi_vmfb_needs_with(const char* data, size_t size,
                               const uint8_t* segments, size_t segments_size,
                               uint8_t* out, size_t capacity,
                               fnabi_error* error) {
-  return write_needs(data, size,
+  return write_needs(data, size, NULL,
                      (fnabi_text){(const char*)segments, segments_size},
                      UINT32_MAX, NULL, out, capacity, error);
 }
@@ -632,16 +647,17 @@ static bool read_parameters(fnabi_reader* r, fnabi_vector* names) {
   return true;
 }
 
-bool fnabi_needs_texts(const char* data, size_t size, fnabi_text segments,
-                       fnabi_vector* memory, fnabi_vector* missing,
-                       fnabi_text* target, fnabi_text* parameters) {
+bool fnabi_needs_texts(const char* data, size_t size, const fnabi_fb* known,
+                       fnabi_text segments, fnabi_vector* memory,
+                       fnabi_vector* missing, fnabi_text* target,
+                       fnabi_text* parameters) {
   fnabi_error error;
   fnabi_vector parts[3] = {{0}}; /* devices, formats, parameters */
   *target = *parameters = (fnabi_text){NULL, 0};
   int64_t needed;
   memory->size = 0;
   const uint32_t wanted = 1u << QUERIES | 1u << ACCESSES;
-  while ((needed = write_needs(data, size, segments, wanted, missing,
+  while ((needed = write_needs(data, size, known, segments, wanted, missing,
                                memory->data, memory->capacity, &error)) >
          (int64_t)memory->capacity)
     if (!fnabi_vector_reserve(memory, (size_t)needed)) return false;

@@ -126,22 +126,30 @@ static bool is_old_schema(const fnabi_fb* fb) {
          (version & 0xFFFF) == 0;
 }
 
+bool fnabi_vmfb_walk(const char* data, size_t size, bool lenient, fnabi_fb* fb,
+                     fnabi_error* error) {
+  if (!begin(data, size, lenient, fb, NULL, error)) return false;
+  if (fnabi_fb_walk(fb, &fnabi_vmfb_table, ROOT)) return true;
+  if (is_old_schema(fb))
+    fnabi_fail(error, FNABI_MODULE_SCHEMA, fb->origin + ROOT,
+               "a schema of March 2023 or later");
+  return false;
+}
+
 int64_t fnabi_vmfb_verify(const char* data, size_t size, bool lenient,
                           fnabi_error* error) {
   fnabi_fb fb;
-  if (!begin(data, size, lenient, &fb, NULL, error)) return -1;
-  if (fnabi_fb_walk(&fb, &fnabi_vmfb_table, ROOT)) return 0;
-  if (is_old_schema(&fb))
-    fnabi_fail(error, FNABI_MODULE_SCHEMA, fb.origin + ROOT,
-               "a schema of March 2023 or later");
-  return -1;
+  return fnabi_vmfb_walk(data, size, lenient, &fb, error) ? 0 : -1;
 }
 
-bool fnabi_vmfb_begin(const char* data, size_t size, fnabi_fb* fb,
-                      fnabi_fb_view* root, fnabi_writer* w,
+bool fnabi_vmfb_begin(const char* data, size_t size, const fnabi_fb* known,
+                      fnabi_fb* fb, fnabi_fb_view* root, fnabi_writer* w,
                       fnabi_error* error) {
-  return begin(data, size, true, fb, w, error) &&
-         fnabi_fb_enter(fb, &fnabi_vmfb_table, ROOT, root);
+  if (known != NULL)
+    fnabi_fb_again(fb, known, true, w, error);
+  else if (!begin(data, size, true, fb, w, error))
+    return false;
+  return fnabi_fb_enter(fb, &fnabi_vmfb_table, ROOT, root);
 }
 
 static bool write_field(fnabi_fb* fb, const fnabi_fb_view* root, int32_t id) {
@@ -153,7 +161,7 @@ int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
   fnabi_fb fb;
   fnabi_fb_view root;
   fnabi_writer w = {out, capacity, 0};
-  if (!fnabi_vmfb_begin(data, size, &fb, &root, &w, error)) return -1;
+  if (!fnabi_vmfb_begin(data, size, NULL, &fb, &root, &w, error)) return -1;
   uint64_t bytecode = (uint64_t)fnabi_fb_int(
       &fb, &root, &fnabi_vmfb_table.fields[MODULE_BYTECODE_VERSION]);
   fnabi_pack_array(&w, 6);
@@ -174,7 +182,7 @@ int64_t fnabi_vmfb_field(const char* data, size_t size, int32_t id,
   fnabi_writer w = {out, capacity, 0};
   if (id < 0 || id >= (int32_t)fnabi_vmfb_table.count)
     return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "an id of 0 to 15");
-  if (!fnabi_vmfb_begin(data, size, &fb, &root, &w, error) ||
+  if (!fnabi_vmfb_begin(data, size, NULL, &fb, &root, &w, error) ||
       !write_field(&fb, &root, id))
     return -1;
   return (int64_t)w.size;

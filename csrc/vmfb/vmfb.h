@@ -64,9 +64,16 @@ const char* fnabi_file_kind(const char* data, size_t size);
  * relative. */
 uint64_t fnabi_vmfb_rodata_base(const fnabi_fb* fb);
 
+/* Verifies a module as fnabi_vmfb_verify does. After a success `fb` knows the
+ * vtables of the module, for fnabi_vmfb_begin. */
+bool fnabi_vmfb_walk(const char* data, size_t size, bool lenient, fnabi_fb* fb,
+                     fnabi_error* error);
+
 /* Finds the FlatBuffer and begins a walk at the root. The walk is lenient: it
- * accepts what fnabi_vmfb_verify accepts. */
-bool fnabi_vmfb_begin(const char* data, size_t size, fnabi_fb* fb,
-                      fnabi_fb_view* root, fnabi_writer* w, fnabi_error* error);
+ * accepts what fnabi_vmfb_verify accepts. `known` is NULL, or an earlier walk of
+ * the same bytes, which is copied so that no vtable is loaded again. */
+bool fnabi_vmfb_begin(const char* data, size_t size, const fnabi_fb* known,
+                      fnabi_fb* fb, fnabi_fb_view* root, fnabi_writer* w,
+                      fnabi_error* error);
 
 #endif /* FNABI_VMFB_H */

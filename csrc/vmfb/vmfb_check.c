@@ -484,7 +484,7 @@ int64_t fnabi_vmfb_check(const char* data, size_t size, uint8_t* out,
                          size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
   check c = {.w = &w};
-  if (!fnabi_vmfb_begin(data, size, &c.fb, &c.root, &w, error)) return -1;
+  if (!fnabi_vmfb_begin(data, size, NULL, &c.fb, &c.root, &w, error)) return -1;
   size_t head = fnabi_pack_open(&w);
   if (!check_module(&c, size)) {
     complete_path(&c, error);

@@ -48,7 +48,7 @@ int main(void) {
   size_t size = write_code(code);
   function.view = (fnabi_bytecode_view){code, (uint32_t)size, 17, 0};
   uint64_t work = 1 << 20;
-  CHECK(fnabi_reach_open(&reach, NULL, &function, &work, &error));
+  CHECK(fnabi_reach_open(&reach, &function, &work, &error));
   CHECK(reach.regular);
   for (uint64_t pass = 0; pass < 2; pass++) {
     const uint64_t before = work, edges = 2 * (BLOCKS - 2) + 1;
