@@ -16,6 +16,12 @@ static const uint8_t passed[128] = {
     ['F'] = WIDE,   ['r'] = MOVABLE_REF,
 };
 
+/* Most modules have few instructions: only what must be cleared is. */
+void fnabi_bytecode_accept_open(fnabi_acceptor* a, fnabi_bytecode* b) {
+  a->b = b;
+  memset(a->states, 0, sizeof a->states);
+}
+
 void fnabi_bytecode_accept_from(fnabi_acceptor* a, const fnabi_function* f,
                                 uint8_t* targets) {
   uint32_t values = f->values < 0 ? 0 : (uint32_t)f->values;
@@ -42,11 +48,11 @@ static inline bool is_either(const fnabi_bounds* of, uint32_t value) {
 
 enum { SIMPLE = 1, OTHER = 2 };
 
-static void find_shape(const fnabi_acceptor* a, const fnabi_bytecode_op* row,
-                       fnabi_shape* s) {
+static uint8_t find_shape(const fnabi_acceptor* a, const fnabi_bytecode_op* row,
+                          fnabi_shape* s) {
   unsigned slots = 0;
-  s->state = OTHER;
-  if (row == NULL || row->since > a->b->major || *row->operands == 0) return;
+  if (row == NULL || row->since > a->b->major || *row->operands == 0)
+    return OTHER;
   s->size = row->op > 0xFF ? 2 : 1;
   for (const char* letter = row->operands; *letter != 0; letter++) {
     uint8_t kind = kinds[*letter & 127];
@@ -62,17 +68,17 @@ static void find_shape(const fnabi_acceptor* a, const fnabi_bytecode_op* row,
         s->size = (uint8_t)(s->size + 8);
         continue;
     }
-    if (kind == NONE || slots == FNABI_SHAPE_SLOTS) return;
+    if (kind == NONE || slots == FNABI_SHAPE_SLOTS) return OTHER;
     s->at[slots] = s->size;
     s->kind[slots++] = kind;
     s->size = (uint8_t)(s->size + 2);
   }
-  if (slots == 0) return;
+  if (slots == 0) return OTHER;
   for (; slots < FNABI_SHAPE_SLOTS; slots++) {
     s->at[slots] = s->at[0];
     s->kind[slots] = s->kind[0];
   }
-  s->state = SIMPLE;
+  return SIMPLE;
 }
 
 /* Returns the size of a simple instruction without a fault; 0 for others. */
@@ -87,8 +93,9 @@ static inline uint32_t accept_simple(fnabi_acceptor* a, uint32_t offset) {
   }
   if ((op & 0xFF) >= FNABI_SHAPES) return 0;
   fnabi_shape* s = &a->shapes[page][op & 0xFF];
-  if (s->state == 0) find_shape(a, fnabi_bytecode_find(op), s);
-  if (s->state != SIMPLE || s->size > view->size - offset) return 0;
+  uint8_t* state = &a->states[page][op & 0xFF];
+  if (*state == 0) *state = find_shape(a, fnabi_bytecode_find(op), s);
+  if (*state != SIMPLE || s->size > view->size - offset) return 0;
   bool bad = false;
   for (int i = 0; i < FNABI_SHAPE_SLOTS; i++)
     bad |= !is_within(&a->of[s->kind[i]], fnabi_bytecode_u16(code + s->at[i]));

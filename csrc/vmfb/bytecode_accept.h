@@ -22,19 +22,20 @@ enum { FNABI_REGISTER_KINDS = 5 };
  * their kinds. An unused slot repeats the first one. */
 enum { FNABI_SHAPE_SLOTS = 4, FNABI_SHAPES = 0x90 /* more than a page has */ };
 typedef struct fnabi_shape {
-  uint8_t state; /* 0: not known yet */
   uint8_t size;
   uint8_t at[FNABI_SHAPE_SLOTS], kind[FNABI_SHAPE_SLOTS];
 } fnabi_shape;
 
-/* Set `b`, and the rest to zero. */
 typedef struct fnabi_acceptor {
   fnabi_bytecode* b;
   const fnabi_function* f;
   uint8_t* targets;
   fnabi_bounds of[FNABI_REGISTER_KINDS];
-  fnabi_shape shapes[3][FNABI_SHAPES]; /* by page */
+  uint8_t states[3][FNABI_SHAPES]; /* by page; 0: the shape is not known yet */
+  fnabi_shape shapes[3][FNABI_SHAPES];
 } fnabi_acceptor;
+
+void fnabi_bytecode_accept_open(fnabi_acceptor* a, fnabi_bytecode* b);
 
 /* Begins with a function; `targets` has a bit for each byte of it. */
 void fnabi_bytecode_accept_from(fnabi_acceptor* a, const fnabi_function* f,

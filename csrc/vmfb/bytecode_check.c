@@ -637,9 +637,10 @@ static bool check_module(check* c, bool* sound) {
 
 bool fnabi_bytecode_check_functions(fnabi_bytecode* b, fnabi_writer* w,
                                     size_t* findings, bool* sound) {
-  fnabi_acceptor fast = {.b = b};
+  fnabi_acceptor fast;
   check c = {.b = b, .w = w, .fast = &fast};
   uint32_t largest = 0;
+  fnabi_bytecode_accept_open(&fast, b);
   for (size_t i = 0; i < b->function_count; i++)
     if (b->functions[i].view.size > largest)
       largest = b->functions[i].view.size;
