@@ -93,6 +93,26 @@ int fnabi_file_open(const char* path) {
   return -1;
 }
 
+static bool is_small(const file_status* status, uint64_t most) {
+  return IS_REGULAR(status->st_mode) && status->st_size > 0 &&
+         (uint64_t)status->st_size <= most;
+}
+
+int fnabi_file_open_small(const char* path, uint64_t most, size_t* size) {
+  file_status status;
+#if !defined(_WIN32) /* where to open a FIFO or a device has effects */
+  if (stat(path, &status) != 0 || !is_small(&status, most)) return -1;
+#endif
+  int file = open_path(path);
+  if (file < 0) return -1;
+  if (file_stat(file, &status) == 0 && is_small(&status, most)) {
+    *size = (size_t)status.st_size;
+    return file;
+  }
+  fnabi_file_close(file);
+  return -1;
+}
+
 uint64_t fnabi_file_size(int file) {
   file_status status;
   return file_stat(file, &status) == 0 ? (uint64_t)status.st_size : 0;

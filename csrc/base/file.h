@@ -10,6 +10,11 @@
  * the encoding of the file system, on Windows in UTF-8. Opening a FIFO does not
  * wait for its writer, and nothing but a regular file stays open. */
 int fnabi_file_open(const char* path);
+
+/* The same for a file of 1 to `most` bytes, whose size it stores. A FIFO or
+ * a device is not opened at all. errno is not set. */
+int fnabi_file_open_small(const char* path, uint64_t most, size_t* size);
+
 void fnabi_file_close(int file);
 
 /* The size in bytes; 0 if it is unknown. */

@@ -21,7 +21,7 @@ import pytest
 
 import fnabi
 from fnabi import library, parameters, vmfb
-from fnabi._base import files
+from fnabi._base import files, lane
 from fnabi._base.files import kept_mode, open_file, read_or_map, read_stream, write_whole
 from fnabi.cli import main
 from support.paths import DATA
@@ -198,6 +198,69 @@ def test_a_small_file_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(OSError, match="Input/output error") as caught:
         read_or_map(path)
     assert caught.value.filename == str(path)
+
+
+def test_small_files_are_read_in_one_call(tmp_path: Path) -> None:
+    """What `lane.read_small` reads is what `read_or_map` does, and all others are left to that."""
+    most = files.READ_MOST
+    before = len(os.listdir("/dev/fd"))
+    for size in (1, 4096, most - 1, most):
+        path = tmp_path / str(size)
+        path.write_bytes(os.urandom(size))
+        assert (lane.read_small(str(path), most), None) == read_or_map(path)
+        assert lane.read_small(str(path), size - 1) is None
+    (tmp_path / "link").symlink_to(tmp_path / "1")
+    assert lane.read_small(str(tmp_path / "link"), 1) == (tmp_path / "1").read_bytes()
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    Path(name).write_bytes(b"x")
+    assert lane.read_small(name, 1) == b"x"
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "large").write_bytes(bytes(most + 1))
+    for other in (
+        "empty",
+        "large",
+        "missing",
+        "",
+        "a\0b",
+        "\ud800",
+        "/dev/zero",
+        "/proc/self/maps",
+    ):
+        assert lane.read_small(os.path.join(tmp_path, other), most) is None
+    assert lane.read_small("", most) is None
+    assert len(os.listdir("/dev/fd")) == before
+    for wrong in ((b"path", 1), ("path", "1"), ("path",)):
+        with pytest.raises(TypeError):
+            lane.read_small(*wrong)  # type: ignore[arg-type]
+
+
+def test_a_fifo_is_not_opened_to_see_that_it_is_one(tmp_path: Path) -> None:
+    """Its writer would take that for a reader."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: os.close(os.open(pipe, os.O_WRONLY)))
+    writer.start()
+    for _ in range(50):
+        assert lane.read_small(str(pipe), files.READ_MOST) is None
+        time.sleep(0.002)
+    assert writer.is_alive()
+    os.close(os.open(pipe, os.O_RDONLY))
+    writer.join()
+
+
+def test_opening_a_module_is_an_event() -> None:
+    """Programs audit what is opened, and refuse it."""
+    code = (
+        "import sys\nfrom fnabi import vmfb\n"
+        "def refuse(event, given):\n"
+        "    if event == 'open' and given[0].__class__ is str and given[0].endswith('.vmfb'):\n"
+        "        raise PermissionError(given[0])\n"
+        "sys.addaudithook(refuse)\n"
+        f"try: vmfb.open({str(MODULE)!r})\n"
+        "except PermissionError as problem: print(problem)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{MODULE}\n"
 
 
 def test_the_reason_names_the_kind(tmp_path: Path) -> None:

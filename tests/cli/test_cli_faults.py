@@ -413,14 +413,18 @@ def restore(folder: Path, baseline: bytes) -> None:
 
 @pytest.mark.slow
 def test_a_disk_that_fails_to_read(started: Faults, folder: Path, baseline: bytes) -> None:
-    """Each read fails; the line, or the row of a scan, names the file."""
+    """Each read fails, and all from one on; the line, or the row of a scan, names the file.
+
+    A small module is read again where that fails.
+    """
     restore(folder, baseline)
     for argv, bad_input in READERS:
         expected = started.usual(Fault.READ, argv)
         assert (expected.status, expected.err) == (0, ""), argv
         told = 0
-        for number in range(1, expected.count + 1):
-            found = started.run(Fault.READ, argv, number, number)
+        numbers = range(1, expected.count + 1)
+        for number, last in [(n, last) for n in numbers for last in (n, 1 << 30)]:
+            found = started.run(Fault.READ, argv, number, last)
             if found[:3] == expected[:3]:  # something that is not needed
                 continue
             shown = found.err if argv[0] != "scan" else found.out

@@ -22,7 +22,7 @@ Path: TypeAlias = "str | os.PathLike[str]"
 Options: TypeAlias = "Mapping[str, Any] | None"
 """Arguments of a file system of fsspec, such as ``{"anon": True}``."""
 
-_READ_MOST = 1 << 18
+READ_MOST = 1 << 18
 """The size in bytes up to which a file is read: mapping and unmapping takes longer."""
 
 _STREAM_MOST = 1 << 30
@@ -111,7 +111,7 @@ def read_or_map(path: Path) -> tuple[bytes | mmap.mmap, MappedFile | None]:
     """
     path = _text_of(path)
     number, status = _open(path)
-    if stat.S_ISREG(status.st_mode) and 0 < status.st_size <= _READ_MOST:
+    if stat.S_ISREG(status.st_mode) and 0 < status.st_size <= READ_MOST:
         try:
             return _read_regular(number, status.st_size), None
         except OSError as problem:
@@ -143,7 +143,7 @@ def _read_regular(number: int, size: int) -> bytes:
     if len(data) == size:
         return data
     parts = [data]
-    while data := os.read(number, _READ_MOST):
+    while data := os.read(number, READ_MOST):
         parts.append(data)
     return b"".join(parts)
 

@@ -15,6 +15,7 @@ Text is decoded as UTF-8; other bytes become surrogate escapes. Text that a modu
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property
@@ -22,9 +23,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from fnabi._base import core
+from fnabi._base import core, lane
 from fnabi._base.arguments import check_type
-from fnabi._base.files import MappedFile, Options, path_text, read_or_map
+from fnabi._base.files import READ_MOST, MappedFile, Options, path_text, read_or_map
 from fnabi._base.progress import Wanted
 from fnabi._base.url import is_remote
 from fnabi._fnabi import ffi, lib
@@ -660,6 +661,10 @@ def open(
         from fnabi.vmfb._remote import open_file
 
         return open_remote(open_file(path, storage_options, "vmfb.open"), lenient)
+    sys.audit("open", path, None, os.O_RDONLY)  # as os.open does
+    small = lane.read_small(path, READ_MOST)
+    if small is not None:
+        return _opened(small, path, lenient, None)
     try:
         data, mapped = read_or_map(path)
     except IsADirectoryError as problem:

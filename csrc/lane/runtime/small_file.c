@@ -1,0 +1,49 @@
+/* The contents of small files: a call of Python for each call of the system takes
+ * longer than the system does. */
+#include "lane/runtime/small_file.h"
+
+#include "base/file.h"
+
+/* Reads all bytes of an open file, which it closes; NULL without an exception
+ * where it has fewer by now, or cannot be read. */
+static PyObject* read_all(int file, size_t size) {
+  PyObject* bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
+  size_t got = 0;
+  char* data = bytes == NULL ? NULL : PyBytes_AsString(bytes);
+  Py_BEGIN_ALLOW_THREADS int failed =
+      data == NULL || fnabi_file_read(file, data, size, &got) != 0;
+  fnabi_file_close(file);
+  if (failed) got = 0;
+  Py_END_ALLOW_THREADS if (got != size) Py_CLEAR(bytes);
+  return bytes;
+}
+
+static PyObject* read_small(PyObject* module, PyObject* args) {
+  PyObject *path, *encoded, *found = NULL;
+  unsigned long long most;
+  size_t size = 0;
+  int file;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "UK", &path, &most)) return NULL;
+  if (PyUnicode_FSConverter(path, &encoded)) {
+    const char* text = PyBytes_AsString(encoded);
+    Py_BEGIN_ALLOW_THREADS file = fnabi_file_open_small(text, most, &size);
+    Py_END_ALLOW_THREADS Py_DECREF(encoded);
+    if (file >= 0) found = read_all(file, size);
+  } else if (PyErr_ExceptionMatches(PyExc_ValueError)) {
+    PyErr_Clear(); /* a NUL, or surrogates that are no bytes */
+  }
+  if (found != NULL || PyErr_Occurred() != NULL) return found;
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"read_small", read_small, METH_VARARGS,
+     "read_small(path, most, /)\n--\n\n"
+     "Return the contents of a regular file of 1 to `most` bytes.\n\nNone for "
+     "all others, and where it cannot be opened or read."},
+    {0}};
+
+int lane_small_file_init(PyObject* module) {
+  return PyModule_AddFunctions(module, functions);
+}
