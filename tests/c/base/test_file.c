@@ -1,4 +1,5 @@
-/* Files that cannot be read have no size, and give the system's error. */
+/* Files that cannot be read have no size, and give the system's error; only small
+ * ones are opened as such. */
 #include <errno.h>
 
 #include "base/file.h"
@@ -20,5 +21,15 @@ int main(void) {
   CHECK(fnabi_file_read(file, out, sizeof out, &got) == 0 && got == 2);
   CHECK(fnabi_file_read_some(file, out, sizeof out, &got) == 0 && got == 0);
   fnabi_file_close(file);
+  size_t size = 0;
+  file = fnabi_file_open_small("../tests/data/bytecode/template.vmfb", 1036,
+                               &size);
+  CHECK(file >= 0 && size == 1036);
+  CHECK(fnabi_file_read(file, out, sizeof out, &got) == 0 && got == 4);
+  fnabi_file_close(file);
+  static const char* const others[] = {"../tests/data/bytecode/template.vmfb",
+                                       "../tests/data", "missing"};
+  for (int i = 0; i < 3; i++)
+    CHECK(fnabi_file_open_small(others[i], 1035, &size) < 0 && size == 1036);
   return 0;
 }
