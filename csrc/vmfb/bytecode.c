@@ -524,6 +524,7 @@ static uint64_t root_place(const fnabi_bytecode* b,
 static bool begin(fnabi_bytecode* b, const char* data, size_t size,
                   const fnabi_fb* known, fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  /* all but the walk, which is large and begins below */
   memset((char*)b + sizeof b->fb, 0, sizeof *b - sizeof b->fb);
   b->error = error;
   if (!fnabi_vmfb_begin(data, size, known, &b->fb, &b->root, NULL, error))
