@@ -8,13 +8,13 @@
  * where it has fewer by now, or cannot be read. */
 static PyObject* read_all(int file, size_t size) {
   PyObject* bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
-  size_t got = 0;
   char* data = bytes == NULL ? NULL : PyBytes_AsString(bytes);
-  Py_BEGIN_ALLOW_THREADS int failed =
-      data == NULL || fnabi_file_read(file, data, size, &got) != 0;
+  size_t got = 0;
+  PyThreadState* state = PyEval_SaveThread();
+  bool good = data != NULL && fnabi_file_read(file, data, size, &got) == 0;
   fnabi_file_close(file);
-  if (failed) got = 0;
-  Py_END_ALLOW_THREADS if (got != size) Py_CLEAR(bytes);
+  PyEval_RestoreThread(state);
+  if (!good || got != size) Py_CLEAR(bytes);
   return bytes;
 }
 
@@ -22,13 +22,14 @@ static PyObject* read_small(PyObject* module, PyObject* args) {
   PyObject *path, *encoded, *found = NULL;
   unsigned long long most;
   size_t size = 0;
-  int file;
   (void)module;
   if (!PyArg_ParseTuple(args, "UK", &path, &most)) return NULL;
   if (PyUnicode_FSConverter(path, &encoded)) {
     const char* text = PyBytes_AsString(encoded);
-    Py_BEGIN_ALLOW_THREADS file = fnabi_file_open_small(text, most, &size);
-    Py_END_ALLOW_THREADS Py_DECREF(encoded);
+    PyThreadState* state = PyEval_SaveThread();
+    int file = fnabi_file_open_small(text, most, &size);
+    PyEval_RestoreThread(state);
+    Py_DECREF(encoded);
     if (file >= 0) found = read_all(file, size);
   } else if (PyErr_ExceptionMatches(PyExc_ValueError)) {
     PyErr_Clear(); /* a NUL, or surrogates that are no bytes */
