@@ -275,6 +275,27 @@ def test_what_fails_without_a_change_finds_nothing(tmp_path: Path) -> None:
     assert mutate.finds(["false"], tmp_path / "mutant", baseline) is None
 
 
+@pytest.mark.slow
+def test_a_file_that_is_skipped_does_not_fail(tmp_path: Path) -> None:
+    """Without its library, and with a change by which it no longer is skipped, but fails."""
+    for folder, line in (("head", "pytest.skip('', allow_module_level=True)"), ("mutant", "1 / 0")):
+        (tmp_path / folder / "tests").mkdir(parents=True)
+        tests = tmp_path / folder / "tests" / "test_pair.py"
+        tests.write_text(f"import pytest\n\n{line}\n\ndef test_it():\n    pass\n")
+    baseline = mutate.Baseline(tmp_path / "head")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "tests/test_pair.py"]
+    assert mutate.finds(command, tmp_path / "head", baseline) is None
+    assert mutate.finds(command, tmp_path / "mutant", baseline) == ["tests/test_pair.py"]
+
+
+@pytest.mark.slow
+def test_what_fails_and_cannot_be_left_out_ends(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_pair.py").write_text("1 / 0\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "tests/test_pair.py"]
+    assert mutate.finds(command, tmp_path, mutate.Baseline(tmp_path)) is None
+
+
 def test_a_kernel_that_does_not_run_here_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     wide = lib.FNABI_DECODER_AVX512
     finds = {"FNABI_DECODER_AVX2": 2, "FNABI_DECODER_AVX512": wide}
