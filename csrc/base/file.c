@@ -93,6 +93,16 @@ int fnabi_file_open(const char* path) {
   return -1;
 }
 
+bool fnabi_file_is_regular(const char* path) {
+#if defined(_WIN32)
+  (void)path;
+  return false;
+#else
+  file_status status;
+  return stat(path, &status) == 0 && IS_REGULAR(status.st_mode);
+#endif
+}
+
 static bool is_small(const file_status* status, uint64_t most) {
   return IS_REGULAR(status->st_mode) && status->st_size > 0 &&
          (uint64_t)status->st_size <= most;

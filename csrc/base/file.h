@@ -15,6 +15,10 @@ int fnabi_file_open(const char* path);
  * a device is not opened at all. errno is not set. */
 int fnabi_file_open_small(const char* path, uint64_t most, size_t* size);
 
+/* Whether a path leads to a regular file, which is not opened; false where the
+ * system does not say, and on Windows. */
+bool fnabi_file_is_regular(const char* path);
+
 void fnabi_file_close(int file);
 
 /* The size in bytes; 0 if it is unknown. */

@@ -11,7 +11,7 @@
 #include "lane/runtime/cut_files.h"
 #include "lane/runtime/interrupt.h"
 #include "lane/runtime/shutdown.h"
-#include "lane/runtime/small_file.h"
+#include "lane/runtime/file.h"
 #include "lane/stand_in/stand_in.h"
 
 static PyModuleDef definition = {
@@ -41,7 +41,7 @@ PyMODINIT_FUNC PyInit_lane(void) {
        lane_signature_builder_init(module) < 0 ||
        lane_signature_parser_init(module) < 0 ||
        lane_shutdown_init(module) < 0 || lane_interrupt_init(module) < 0 ||
-       lane_cut_files_init(module) < 0 || lane_small_file_init(module) < 0))
+       lane_cut_files_init(module) < 0 || lane_file_init(module) < 0))
     Py_CLEAR(module);
   return module;
 }

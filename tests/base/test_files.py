@@ -234,6 +234,26 @@ def test_small_files_are_read_in_one_call(tmp_path: Path) -> None:
             lane.read_small(*wrong)  # type: ignore[arg-type]
 
 
+def test_what_leads_to_a_regular_file(tmp_path: Path) -> None:
+    """`lane.is_regular` says what `os.path.isfile` does."""
+    (tmp_path / "file").touch()
+    (tmp_path / os.fsdecode(b"\xff")).touch()
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "second").symlink_to("link")
+    (tmp_path / "dangling").symlink_to("missing")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "folder").symlink_to(tmp_path)
+    (tmp_path / "null").symlink_to("/dev/null")
+    os.mkfifo(tmp_path / "pipe")
+    names = [*os.listdir(tmp_path), "missing", "file/below", "", "a\0b", "\ud800", "x" * 300]
+    paths = ["", *(os.path.join(tmp_path, name) for name in names)]
+    regular = [os.path.basename(path) for path in paths if lane.is_regular(path)]
+    assert sorted(regular) == ["file", "link", "second", "\udcff"]
+    assert [lane.is_regular(path) for path in paths] == [os.path.isfile(path) for path in paths]
+    with pytest.raises(TypeError, match="not int"):
+        lane.is_regular(1)  # type: ignore[arg-type]
+
+
 def test_a_fifo_is_not_opened_to_see_that_it_is_one(tmp_path: Path) -> None:
     """Its writer would take that for a reader."""
     pipe = tmp_path / "pipe"

@@ -9,6 +9,7 @@ from operator import attrgetter
 from stat import S_ISDIR
 from typing import TypeAlias
 
+from fnabi._base import lane
 from fnabi._base.files import Found, Options, irregular, with_bytes
 from fnabi._base.url import is_remote, public
 from fnabi.errors import ArgumentTypeError, type_name
@@ -111,7 +112,9 @@ def _walk(folder: str, wanted: bool, suffix: str) -> Iterator[Found]:
                     yield problem
             elif not entry.name.endswith(suffix):
                 continue
-            elif not wanted and entry.is_file(follow_symlinks=False):
+            elif not wanted and (
+                entry.is_file(follow_symlinks=False) or lane.is_regular(entry.path)
+            ):
                 yield Found(entry.path)
             else:
                 status = entry.stat()
