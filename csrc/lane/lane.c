@@ -9,9 +9,9 @@
 #include "lane/calls/init.h"
 #include "lane/records/init.h"
 #include "lane/runtime/cut_files.h"
+#include "lane/runtime/file.h"
 #include "lane/runtime/interrupt.h"
 #include "lane/runtime/shutdown.h"
-#include "lane/runtime/file.h"
 #include "lane/stand_in/stand_in.h"
 
 static PyModuleDef definition = {
