@@ -30,6 +30,13 @@ static inline bool fnabi_vector_append(fnabi_vector* v, const void* bytes,
   return true;
 }
 
+/* Frees the memory of an array unless its capacity is at most `kept` bytes. */
+static inline void fnabi_vector_shrink(fnabi_vector* v, size_t kept) {
+  if (v->capacity <= kept) return;
+  free(v->data);
+  *v = (fnabi_vector){NULL, 0, 0};
+}
+
 /* Element `i` of an array of int32 or int64. */
 static inline int32_t fnabi_vector_int32(const fnabi_vector* v, size_t i) {
   int32_t number;

@@ -265,7 +265,6 @@ bool fnabi_columns_add_row(fnabi_columns* columns, fnabi_text text) {
 }
 
 bool fnabi_columns_add_signature(fnabi_columns* columns, fnabi_reader* r) {
-  fnabi_columns_mark before = fnabi_columns_mark_of(columns);
   bool good = true, missing = fnabi_unpack_nil(r);
   if (!missing) {
     size_t count = fnabi_take_count(r);
@@ -276,11 +275,8 @@ bool fnabi_columns_add_signature(fnabi_columns* columns, fnabi_reader* r) {
     }
     for (; count > 2; count--) fnabi_unpack_skip(r);
   }
-  if (good && put_row(columns, missing ? FNABI_ROW_NULL : FNABI_OK, 0,
-                      FNABI_AMBIGUITY_NONE, NULL)) {
-    columns->rows++;
-    return true;
-  }
-  fnabi_columns_go_back(columns, &before);
-  return false;
+  good = good && put_row(columns, missing ? FNABI_ROW_NULL : FNABI_OK, 0,
+                         FNABI_AMBIGUITY_NONE, NULL);
+  columns->rows += good;
+  return good;
 }

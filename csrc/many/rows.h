@@ -13,7 +13,7 @@ bool fnabi_columns_add_row(fnabi_columns* columns, fnabi_text text);
 
 /* Adds a row from the message of a signature, as a decoder writes it: its first
  * two elements are read and the others skipped; nil is a row without a text.
- * Returns false when out of memory, without a row. */
+ * Returns false when out of memory: then the caller returns to a mark. */
 bool fnabi_columns_add_signature(fnabi_columns* columns, fnabi_reader* r);
 
 /* Adds the rows of raw or SIP texts, copying as many as fit into a block that

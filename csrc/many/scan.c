@@ -9,7 +9,6 @@
 #include "many/rows.h"
 #include "many/scan_table.h"
 #include "many/take.h"
-#include "vmfb/needs.h"
 #include "vmfb/vmfb.h"
 
 /* -------------------------------------------------------------------- files */
@@ -52,14 +51,14 @@ static void put_big(uint8_t* out, uint64_t value, unsigned bytes) {
  * Returns false if out of memory. */
 static bool read_segments(fnabi_scan* scan, int file) {
   enum { ARRAY = 5, HEADER = 11 };
-  const fnabi_missing* all = (const void*)scan->missing.data;
+  const fnabi_missing* all = (const void*)scan->needs.missing.data;
   fnabi_vector* out = &scan->segments;
   uint8_t header[HEADER] = {0xDD};
   uint32_t count = 0;
   out->size = 0;
   uint64_t file_size = fnabi_file_size(file);
   if (!fnabi_vector_append(out, header, ARRAY)) return false;
-  for (size_t i = 0; i < scan->missing.size / sizeof *all; i++) {
+  for (size_t i = 0; i < scan->needs.missing.size / sizeof *all; i++) {
     fnabi_missing one = all[i];
     size_t before = out->size, got;
     if (one.offset > file_size || one.size > file_size - one.offset ||
@@ -179,11 +178,10 @@ static outcome find_needs(fnabi_scan* scan, const module* m,
   fnabi_text segments = m->segments;
   for (int pass = 0;; pass++) {
     if (!fnabi_needs_texts(m->data.data, m->data.size, known, segments,
-                           &scan->needs, &scan->missing,
-                           &row->texts[FNABI_SCAN_TARGET],
+                           &scan->needs, &row->texts[FNABI_SCAN_TARGET],
                            &row->texts[FNABI_SCAN_PARAMETERS]))
       return NO_MEMORY;
-    if (scan->missing.size == 0) return ADDED;
+    if (scan->needs.missing.size == 0) return ADDED;
     if (m->partial) return MISSING;
     if (m->file < 0 || pass == 1) return ADDED;
     if (!read_segments(scan, m->file)) return NO_MEMORY;
@@ -228,21 +226,15 @@ static outcome add_module(fnabi_scan* scan, const module* m, bool lenient) {
   return found;
 }
 
-static void shrink(fnabi_vector* v) {
-  if (v->capacity <= KEPT) return;
-  free(v->data);
-  *v = (fnabi_vector){NULL, 0, 0};
-}
-
 /* Adds the rows of a module, or none. */
 static outcome add_whole_module(fnabi_scan* scan, const module* m,
                                 bool lenient) {
   fnabi_scan_mark before = fnabi_scan_mark_of(scan);
   outcome found = add_module(scan, m, lenient);
   if (found == NO_MEMORY) fnabi_scan_go_back(scan, &before);
-  shrink(&scan->exports);
-  shrink(&scan->needs);
-  shrink(&scan->segments);
+  fnabi_vector_shrink(&scan->exports, KEPT);
+  fnabi_vector_shrink(&scan->segments, KEPT);
+  fnabi_needs_shrink(&scan->needs, KEPT);
   return found;
 }
 
@@ -265,7 +257,7 @@ static bool add_file(fnabi_scan* scan, fnabi_text name, bool lenient,
     found = add_whole_module(scan, &m, lenient);
   }
   if (file >= 0) fnabi_file_close(file);
-  shrink(data);
+  fnabi_vector_shrink(data, KEPT);
   return found == ADDED;
 }
 
@@ -283,8 +275,8 @@ int64_t fnabi_scan_data(fnabi_scan* scan, const char* name, size_t name_size,
     case NO_MEMORY:
       return fnabi_fail(error, why_not(), 0, NULL);
     case MISSING: {
-      const fnabi_missing* all = (const void*)scan->missing.data;
-      size_t count = scan->missing.size / sizeof *all;
+      const fnabi_missing* all = (const void*)scan->needs.missing.data;
+      size_t count = scan->needs.missing.size / sizeof *all;
       fnabi_pack_array(&w, (uint32_t)count);
       for (size_t i = 0; i < count; i++) {
         fnabi_pack_array(&w, 3);

@@ -30,9 +30,8 @@ void fnabi_scan_free(fnabi_scan* scan) {
   free(scan->path.data);
   free(scan->file.data);
   free(scan->exports.data);
-  free(scan->needs.data);
-  free(scan->missing.data);
   free(scan->segments.data);
+  fnabi_needs_shrink(&scan->needs, 0);
   free(scan);
 }
 

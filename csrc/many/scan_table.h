@@ -4,6 +4,7 @@
 #define FNABI_SCAN_TABLE_H
 
 #include "many/columns.h"
+#include "vmfb/needs.h"
 
 /* The columns of texts; each has three vectors: the offsets where texts end, the
  * texts, and whether there is one. */
@@ -40,9 +41,9 @@ enum {
 struct fnabi_scan {
   size_t rows, bad;
   fnabi_vector vectors[FNABI_SCAN_VECTORS];
-  fnabi_columns* columns; /* the signatures */
-  fnabi_vector path, file, exports, needs, missing, segments; /* scratch of one
-                                                                 file */
+  fnabi_columns* columns;                     /* the signatures */
+  fnabi_vector path, file, exports, segments; /* of one file after another */
+  fnabi_needs_memory needs;
 };
 
 enum { FNABI_SCAN_SOURCE_COUNT = 5, FNABI_SCAN_AMBIGUITY_COUNT = 3 };

@@ -79,10 +79,7 @@ typedef struct needs {
   fnabi_reach reach;
   fnabi_writer* w;
   uint32_t wanted; /* bits: the lists to fill */
-  fnabi_bytecode_sizes sizes;
-  fnabi_vector rules; /* u8: by import, the number of its rule, or RULES */
-  fnabi_vector sites, creations; /* in the order of the code */
-  fnabi_vector missing;          /* fnabi_missing, each segment once */
+  fnabi_needs_memory* m;
   fnabi_error* error;
 } needs;
 
@@ -127,14 +124,14 @@ static bool find_rule(needs* n, size_t index, uint64_t sizes, uint8_t* found) {
 static bool find_rules(needs* n, bool* any) {
   const uint64_t sizes = sizes_of_names(n->wanted);
   *any = false;
-  if (!fnabi_vector_reserve(&n->rules, n->b->import_count + 1)) {
+  if (!fnabi_vector_reserve(&n->m->rules, n->b->import_count + 1)) {
     fnabi_fail(n->error, FNABI_MEMORY, 0, NULL);
     return false;
   }
   for (size_t i = 0; i < n->b->import_count; i++) {
     uint8_t found;
     if (!find_rule(n, i, sizes, &found)) return false;
-    n->rules.data[n->rules.size++] = found;
+    n->m->rules.data[n->m->rules.size++] = found;
     *any = *any || found != RULES;
   }
   return true;
@@ -144,8 +141,9 @@ static bool find_rules(needs* n, bool* any) {
 static const import_rule* rule_of(const needs* n, uint64_t callee) {
   if ((callee & FNABI_CALLEE_IMPORT) == 0) return NULL;
   callee &= ~(uint64_t)FNABI_CALLEE_IMPORT;
-  if (callee >= n->rules.size || n->rules.data[callee] == RULES) return NULL;
-  return &rules[n->rules.data[callee]];
+  if (callee >= n->m->rules.size || n->m->rules.data[callee] == RULES)
+    return NULL;
+  return &rules[n->m->rules.data[callee]];
 }
 
 /* The content of a ref register before the instruction of a site. Most are
@@ -185,12 +183,12 @@ static bool spend(needs* n, uint64_t bytes) {
 static bool note_missing(needs* n, uint32_t ordinal) {
   const fnabi_rodata* segment = &n->b->rodata[ordinal];
   fnabi_missing entry = {ordinal, segment->offset, segment->size};
-  const fnabi_missing* all = (const void*)n->missing.data;
-  size_t count = n->missing.size / sizeof entry;
+  const fnabi_missing* all = (const void*)n->m->missing.data;
+  size_t count = n->m->missing.size / sizeof entry;
   if (!spend(n, count)) return false;
   for (size_t i = 0; i < count; i++)
     if (all[i].ordinal == ordinal) return true;
-  if (fnabi_vector_append(&n->missing, &entry, sizeof entry)) return true;
+  if (fnabi_vector_append(&n->m->missing, &entry, sizeof entry)) return true;
   fnabi_fail(n->error, FNABI_MEMORY, 0, NULL);
   return false;
 }
@@ -318,8 +316,8 @@ static bool pack_creation(needs* n, const fnabi_instruction* at, const site* s,
  * call is one of the same function. */
 static uint32_t executable_of(const needs* n, fnabi_reference reference,
                               uint32_t function) {
-  const creation* all = (const creation*)(const void*)n->creations.data;
-  uint32_t count = (uint32_t)(n->creations.size / sizeof *all);
+  const creation* all = (const creation*)(const void*)n->m->creations.data;
+  uint32_t count = (uint32_t)(n->m->creations.size / sizeof *all);
   uint32_t found = UINT32_MAX;
   for (uint32_t i = 0; i < count; i++) {
     bool same = reference.kind == FNABI_REFERENCE_GLOBAL
@@ -337,7 +335,7 @@ static bool pack_lookup(needs* n, const fnabi_instruction* at, const site* s,
                         const import_rule* rule) {
   fnabi_reference executable;
   if (!find_operand(n, at, s, rule, 0, &executable) ||
-      !spend(n, n->creations.size / sizeof(creation)))
+      !spend(n, n->m->creations.size / sizeof(creation)))
     return false;
   uint32_t found = executable_of(n, executable, s->function);
   if (found == UINT32_MAX)
@@ -352,12 +350,12 @@ static bool note_store(needs* n, const fnabi_instruction* at, const site* s) {
   fnabi_reference stored;
   const fnabi_operand* source = &at->operands[at->count - 1];
   if (!find_reference(n, s, (unsigned)source->value, &stored) ||
-      !spend(n, n->creations.size / sizeof(creation)))
+      !spend(n, n->m->creations.size / sizeof(creation)))
     return false;
   if (stored.kind == FNABI_REFERENCE_CALL) {
     uint32_t found = executable_of(n, stored, s->function);
     if (found != UINT32_MAX)
-      ((creation*)(void*)n->creations.data)[found].global =
+      ((creation*)(void*)n->m->creations.data)[found].global =
           (uint32_t)at->operands[0].value;
   }
   return true;
@@ -409,16 +407,16 @@ static bool find_sites(needs* n, uint32_t function) {
   const fnabi_bytecode_view* view = &n->b->functions[function].view;
   uint32_t index = 0, block = 0, size;
   for (uint32_t o = 0; o < view->size; o += size, index++) {
-    size = fnabi_bytecode_measure(view, o, &n->sizes, n->error);
+    size = fnabi_bytecode_measure(view, o, &n->m->sizes, n->error);
     if (size == 0) return false;
     if (view->code[o] == FNABI_OP_BLOCK) block = o;
     uint32_t list = list_of(n, view, o);
     if (list > STORES || (n->wanted >> list & 1) == 0) continue;
     site s = {function, o, index, block, list};
     creation c = {function, index, UINT32_MAX};
-    if (!fnabi_vector_append(&n->sites, &s, sizeof s) ||
+    if (!fnabi_vector_append(&n->m->sites, &s, sizeof s) ||
         (s.list == CREATIONS &&
-         !fnabi_vector_append(&n->creations, &c, sizeof c))) {
+         !fnabi_vector_append(&n->m->creations, &c, sizeof c))) {
       fnabi_fail(n->error, FNABI_MEMORY, 0, NULL);
       return false;
     }
@@ -486,9 +484,9 @@ static bool pack_all(needs* n) {
     if (only_calls && !may_call(n, &n->b->functions[i].view)) continue;
     if (!find_sites(n, i)) return fail_in(n, i);
   }
-  const site* sites = (const site*)(const void*)n->sites.data;
-  size_t count = n->sites.size / sizeof *sites;
-  for (size_t i = 0; n->creations.size != 0 && i < count; i++) {
+  const site* sites = (const site*)(const void*)n->m->sites.data;
+  size_t count = n->m->sites.size / sizeof *sites;
+  for (size_t i = 0; n->m->creations.size != 0 && i < count; i++) {
     fnabi_instruction at;
     if (sites[i].list == STORES &&
         (!decode_site(n, &sites[i], &at) || !note_store(n, &at, &sites[i])))
@@ -504,8 +502,8 @@ static bool pack_all(needs* n) {
     }
     fnabi_pack_close(n->w, place, rows);
   }
-  const fnabi_missing* missing = (const void*)n->missing.data;
-  count = n->missing.size / sizeof *missing;
+  const fnabi_missing* missing = (const void*)n->m->missing.data;
+  count = n->m->missing.size / sizeof *missing;
   fnabi_pack_count(n->w, count);
   for (size_t i = 0; i < count; i++) fnabi_pack_uint(n->w, missing[i].ordinal);
   return true;
@@ -537,19 +535,24 @@ refuse:
 /* Packs the message with the lists whose bits are in `wanted`; the others are
  * empty. The code of a module whose imports have no wanted rule is not read and,
  * without FAILURES, neither is that of a function without such calls. `known` is
- * as for fnabi_vmfb_begin. Gives the list of missing segments to `missing`,
- * unless NULL. */
+ * as for fnabi_vmfb_begin. */
 static int64_t write_needs(const char* data, size_t size, const fnabi_fb* known,
                            fnabi_text segments, uint32_t wanted,
-                           fnabi_vector* missing, uint8_t* out, size_t capacity,
-                           fnabi_error* error) {
+                           fnabi_needs_memory* memory, uint8_t* out,
+                           size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
   fnabi_bytecode b;
-  needs n = {.b = &b, .w = &w, .wanted = wanted, .error = error};
+  needs n = {.b = &b, .w = &w, .wanted = wanted, .m = memory, .error = error};
   bool any;
+  memory->missing.size = memory->rules.size = 0;
+  memory->sites.size = memory->creations.size = 0;
   bool ok = fnabi_bytecode_open_tables(&b, data, size, known, error) &&
             fnabi_bytecode_known(&b, error) && find_rules(&n, &any);
   if (ok && !any) b.function_count = 0;
+  if (ok && memory->major != b.major) {
+    memory->major = b.major;
+    memory->sizes = (fnabi_bytecode_sizes){{0}};
+  }
   ok = ok && (!any || fnabi_bytecode_read_code(&b, data, size)) &&
        take_segments(&n, segments);
   /* from here on also the steps of fnabi_reach */
@@ -557,36 +560,39 @@ static int64_t write_needs(const char* data, size_t size, const fnabi_fb* known,
   ok = ok && pack_all(&n);
   fnabi_reach_close(&n.reach);
   fnabi_bytecode_close(&b);
-  free(n.rules.data);
-  free(n.sites.data);
-  free(n.creations.data);
-  if (missing != NULL) {
-    free(missing->data);
-    *missing = n.missing;
-  } else {
-    free(n.missing.data);
-  }
   return ok ? (int64_t)w.size : -1;
+}
+
+void fnabi_needs_shrink(fnabi_needs_memory* memory, size_t kept) {
+  fnabi_vector_shrink(&memory->message, kept);
+  fnabi_vector_shrink(&memory->missing, kept);
+  fnabi_vector_shrink(&memory->rules, kept);
+  fnabi_vector_shrink(&memory->sites, kept);
+  fnabi_vector_shrink(&memory->creations, kept);
+  for (int i = 0; i < 3; i++) fnabi_vector_shrink(&memory->texts[i], kept);
 }
 
 int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
                          size_t capacity, fnabi_error* error) {
-  return write_needs(data, size, NULL, (fnabi_text){NULL, 0}, UINT32_MAX, NULL,
-                     out, capacity, error);
+  return fnabi_vmfb_needs_with(data, size, NULL, 0, out, capacity, error);
 }
 
 int64_t fnabi_vmfb_needs_with(const char* data, size_t size,
                               const uint8_t* segments, size_t segments_size,
                               uint8_t* out, size_t capacity,
                               fnabi_error* error) {
-  return write_needs(data, size, NULL,
-                     (fnabi_text){(const char*)segments, segments_size},
-                     UINT32_MAX, NULL, out, capacity, error);
+  fnabi_needs_memory memory = {0};
+  fnabi_text given = {(const char*)segments, segments_size};
+  int64_t needed = write_needs(data, size, NULL, given, UINT32_MAX, &memory,
+                               out, capacity, error);
+  fnabi_needs_shrink(&memory, 0);
+  return needed;
 }
 
 /* -------------------------------------------------------------------- texts */
 
 enum { TARGET_SIZE = 4096 }; /* longer data is not a text */
+enum { DEVICES, FORMATS, PARAMETERS };
 
 /* Adds a name to a list unless the list contains it. */
 static bool add_once(fnabi_vector* list, fnabi_text name) {
@@ -647,40 +653,37 @@ static bool read_parameters(fnabi_reader* r, fnabi_vector* names) {
   return true;
 }
 
+static fnabi_text text_in(const fnabi_vector* v) {
+  return v->size == 0 ? (fnabi_text){NULL, 0}
+                      : (fnabi_text){(const char*)v->data, v->size};
+}
+
 bool fnabi_needs_texts(const char* data, size_t size, const fnabi_fb* known,
-                       fnabi_text segments, fnabi_vector* memory,
-                       fnabi_vector* missing, fnabi_text* target,
-                       fnabi_text* parameters) {
+                       fnabi_text segments, fnabi_needs_memory* memory,
+                       fnabi_text* target, fnabi_text* parameters) {
   fnabi_error error;
-  fnabi_vector parts[3] = {{0}}; /* devices, formats, parameters */
+  fnabi_vector *message = &memory->message, *texts = memory->texts;
   *target = *parameters = (fnabi_text){NULL, 0};
   int64_t needed;
-  memory->size = 0;
   const uint32_t wanted = 1u << QUERIES | 1u << ACCESSES;
-  while ((needed = write_needs(data, size, known, segments, wanted, missing,
-                               memory->data, memory->capacity, &error)) >
-         (int64_t)memory->capacity)
-    if (!fnabi_vector_reserve(memory, (size_t)needed)) return false;
+  while ((needed = write_needs(data, size, known, segments, wanted, memory,
+                               message->data, message->capacity, &error)) >
+         (int64_t)message->capacity)
+    if (!fnabi_vector_reserve(message, (size_t)needed)) return false;
   if (needed < 0)
     return error.code != FNABI_MEMORY && error.code != FNABI_INTERRUPTED;
-  fnabi_reader r = {memory->data, (size_t)needed, 0};
+  for (int i = 0; i < 3; i++) texts[i].size = 0;
+  fnabi_reader r = {message->data, (size_t)needed, 0};
   fnabi_read_array(&r);
-  bool good = read_queries(&r, &parts[0], &parts[1]);
+  if (!read_queries(&r, &texts[DEVICES], &texts[FORMATS])) return false;
   fnabi_read_past(&r, 2); /* the executables and their functions */
-  good = good && read_parameters(&r, &parts[2]) &&
-         fnabi_vector_reserve(
-             memory, parts[0].size + 1 + parts[1].size + parts[2].size);
-  if (good) { /* the message is no longer needed */
-    fnabi_vector_append(memory, parts[0].data, parts[0].size);
-    if (parts[1].size != 0) fnabi_vector_append(memory, " ", 1);
-    fnabi_vector_append(memory, parts[1].data, parts[1].size);
-    size_t first = memory->size;
-    fnabi_vector_append(memory, parts[2].data, parts[2].size);
-    if (first != 0) *target = (fnabi_text){(const char*)memory->data, first};
-    if (memory->size != first)
-      *parameters =
-          (fnabi_text){(const char*)memory->data + first, memory->size - first};
-  }
-  for (int i = 0; i < 3; i++) free(parts[i].data);
-  return good;
+  if (!read_parameters(&r, &texts[PARAMETERS])) return false;
+  if (texts[FORMATS].size != 0 &&
+      !(fnabi_vector_append(&texts[DEVICES], " ", 1) &&
+        fnabi_vector_append(&texts[DEVICES], texts[FORMATS].data,
+                            texts[FORMATS].size)))
+    return false;
+  *target = text_in(&texts[DEVICES]);
+  *parameters = text_in(&texts[PARAMETERS]);
+  return true;
 }

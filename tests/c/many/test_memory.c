@@ -43,14 +43,13 @@ static int64_t verdict(const call* c, uint8_t* out, size_t capacity,
 static int64_t texts(const call* c, uint8_t* out, size_t capacity,
                      fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
-  fnabi_vector memory = {0}, missing = {0};
+  fnabi_needs_memory memory = {0};
   fnabi_text parts[2], none = {NULL, 0};
-  bool good = fnabi_needs_texts(c->data, c->size, NULL, none, &memory, &missing,
+  bool good = fnabi_needs_texts(c->data, c->size, NULL, none, &memory,
                                 &parts[0], &parts[1]);
   for (int i = 0; good && i < 2; i++)
     fnabi_pack_text(&w, parts[i].data, parts[i].size);
-  free(memory.data);
-  free(missing.data);
+  fnabi_needs_shrink(&memory, 0);
   error->code = FNABI_MEMORY;
   return good ? (int64_t)w.size : -1;
 }

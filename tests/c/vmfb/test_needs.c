@@ -114,7 +114,8 @@ static void check_segments(void) {
  * module changes nothing. */
 static void check_missing(void) {
   size_t size, count = 0;
-  fnabi_vector memory = {0}, missing = {0};
+  fnabi_needs_memory memory = {0};
+  const fnabi_vector* missing = &memory.missing;
   fnabi_text target, parameters, none = {NULL, 0};
   char* data = read_file("../tests/data/outside/params_vmvx.vmfb", &size);
   size_t flatbuffer = (size_t)fnabi_vmfb_extent(data, size);
@@ -123,22 +124,67 @@ static void check_missing(void) {
   CHECK(fnabi_vmfb_walk(data, size, false, &walk, &error));
   for (int i = 0; i < 2; i++) {
     CHECK(fnabi_needs_texts(data, flatbuffer, i == 0 ? NULL : &walk, none,
-                            &memory, &missing, &target, &parameters));
-    CHECK(missing.size != 0 && (i == 0 || missing.size == count));
-    count = missing.size;
+                            &memory, &target, &parameters));
+    CHECK(missing->size != 0 && (i == 0 || missing->size == count));
+    count = missing->size;
   }
-  CHECK(fnabi_needs_texts(data, size, NULL, none, &memory, &missing, &target,
-                          &parameters));
-  CHECK(missing.size == 0);
-  free(memory.data);
-  free(missing.data);
+  CHECK(
+      fnabi_needs_texts(data, size, NULL, none, &memory, &target, &parameters));
+  CHECK(missing->size == 0);
+  fnabi_needs_shrink(&memory, 0);
   release(data);
+}
+
+static bool same(fnabi_text a, fnabi_text b) {
+  return a.size == b.size && (a.data == NULL) == (b.data == NULL) &&
+         (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+/* The texts of a module do not depend on those that used the memory before it. */
+static void check_again(fnabi_needs_memory* memory, const char* data,
+                        size_t size) {
+  fnabi_needs_memory fresh = {0};
+  fnabi_text texts[4], none = {NULL, 0};
+  CHECK(
+      fnabi_needs_texts(data, size, NULL, none, memory, &texts[0], &texts[1]));
+  CHECK(
+      fnabi_needs_texts(data, size, NULL, none, &fresh, &texts[2], &texts[3]));
+  CHECK(same(texts[0], texts[2]) && same(texts[1], texts[3]));
+  CHECK(memory->missing.size == fresh.missing.size);
+  fnabi_needs_shrink(&fresh, 0);
+}
+
+/* Modules of several versions of the bytecode, whole and damaged, one after
+ * another. */
+static void check_memory(void) {
+  static const char* const mixed[] = {"add_vmvx@20230209", "params_vmvx",
+                                      "params_vmvx@3.0.0", "mm_vulkan",
+                                      "exp_vmvx_inline-static"};
+  enum { COUNT = sizeof mixed / sizeof *mixed };
+  fnabi_needs_memory memory = {0};
+  char* data[COUNT];
+  size_t sizes[COUNT];
+  for (int i = 0; i < COUNT; i++) data[i] = read_needs(mixed[i], &sizes[i]);
+  for (size_t at = 0; at < 6000; at += 31)
+    for (int i = 0; i < COUNT; i++) {
+      if (at >= sizes[i]) continue;
+      check_again(&memory, data[i], sizes[i]);
+      data[i][at] ^= 0x55;
+      check_again(&memory, data[i], sizes[i]);
+      data[i][at] ^= 0x55;
+    }
+  memory.major = 14; /* whose instructions may have other sizes */
+  memset(&memory.sizes, 1, sizeof memory.sizes);
+  check_again(&memory, data[3], sizes[3]);
+  fnabi_needs_shrink(&memory, 0);
+  for (int i = 0; i < COUNT; i++) release(data[i]);
 }
 
 int main(int argc, char** argv) {
   (void)argv;
   check_segments();
   check_missing();
+  check_memory();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     check_edits(names[i], argc > 1 ? 1 : STEP);
   return 0;
