@@ -134,8 +134,7 @@ static fnabi_term compose(fnabi_terms* terms, fnabi_term_kind kind, uint16_t op,
 
 /* Folds an operation on constants. Returns false for operations that are not
  * folded. */
-static bool fold(unsigned op, uint64_t a, uint64_t b, uint64_t c,
-                 uint64_t* out) {
+static bool fold(unsigned op, uint64_t a, uint64_t b, uint64_t* out) {
   switch (op) {
     case FNABI_OP_ADD_I32:
     case FNABI_OP_ADD_I64:
@@ -180,10 +179,6 @@ static bool fold(unsigned op, uint64_t a, uint64_t b, uint64_t c,
     case FNABI_OP_CMP_NZ_I64:
       *out = a != 0;
       break;
-    case FNABI_OP_SELECT_I32:
-    case FNABI_OP_SELECT_I64:
-      *out = (uint32_t)a != 0 ? b : c;
-      break;
     default:
       return false;
   }
@@ -199,7 +194,6 @@ static uint64_t narrow(unsigned op, uint64_t value) {
     case FNABI_OP_AND_I64:
     case FNABI_OP_OR_I64:
     case FNABI_OP_XOR_I64:
-    case FNABI_OP_SELECT_I64:
     case FNABI_OP_EXT_I32_I64_S:
     case FNABI_OP_EXT_I32_I64_U:
       return value;
@@ -221,19 +215,15 @@ fnabi_term fnabi_term_pure(fnabi_terms* terms, unsigned op, fnabi_term a,
   } neutrals[] = {{FNABI_OP_ADD_I32, 0}, {FNABI_OP_ADD_I64, 0},
                   {FNABI_OP_SUB_I32, 0}, {FNABI_OP_SUB_I64, 0},
                   {FNABI_OP_MUL_I32, 1}, {FNABI_OP_MUL_I64, 1}};
-  uint64_t x = 0, y = 0, z = 0, out;
-  bool known[3] = {fnabi_term_value(terms, a, &x),
-                   fnabi_term_value(terms, b, &y),
-                   fnabi_term_value(terms, c, &z)};
-  const bool absent[3] = {a == 0, b == 0, c == 0};
-  bool all = true;
-  for (int i = 0; i < 3; i++) all = all && (known[i] || absent[i]);
-  if (all && known[0] && fold(op, x, y, z, &out))
-    return fnabi_term_constant(terms, narrow(op, out));
-  if ((op == FNABI_OP_SELECT_I32 || op == FNABI_OP_SELECT_I64)) {
+  uint64_t x = 0, y = 0, out;
+  bool known[2] = {fnabi_term_value(terms, a, &x),
+                   fnabi_term_value(terms, b, &y)};
+  if (op == FNABI_OP_SELECT_I32 || op == FNABI_OP_SELECT_I64) {
     if (known[0]) return (uint32_t)x != 0 ? b : c;
     if (b == c) return b;
   }
+  if (known[0] && (known[1] || b == 0) && fold(op, x, y, &out))
+    return fnabi_term_constant(terms, narrow(op, out));
   if (commutes(op) && known[0]) { /* the constant is the second one */
     fnabi_term first = a;
     a = b;

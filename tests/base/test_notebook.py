@@ -99,6 +99,12 @@ def test_long_exports_are_cut() -> None:
     assert f"… {len(module.exports) - 20} more" in shown.text
 
 
+def test_rows_that_are_all_shown_have_no_rest() -> None:
+    rows = [["x"]] * notebook.ROWS
+    assert "more" not in notebook.table(["name"], rows, notebook.ROWS)
+    assert "… 1 more" in notebook.table(["name"], [*rows, ["x"]], notebook.ROWS + 1)
+
+
 def test_an_export_and_a_signature(classifier: vmfb.Module) -> None:
     shown = view(classifier.exports["dense"])
     assert "0rrr_r" in shown.text

@@ -92,6 +92,11 @@ def test_signatures_of_modules_are_read_back() -> None:
             ),
         ),
         ("(array<ref<?>>[2x?]) -> ()", Signature((RefArray(Ref(), (2, None)),), ())),
+        ("(()) -> ()", Signature((Tuple(()),), ())),
+        (
+            "(float32[9223372036854775807]) -> ()",
+            Signature((Buffer(FLOAT32, (2**63 - 1,)),), ()),
+        ),
     ],
 )
 def test_texts(text: str, signature: Signature | None) -> None:

@@ -20,8 +20,21 @@ int main(void) {
   CHECK(fnabi_term_rank(&terms, view) == FNABI_TERM_UNKNOWN);
   CHECK(fnabi_term_element_type(&terms, view) == FNABI_TERM_UNKNOWN);
   static const unsigned selects[] = {FNABI_OP_SELECT_I32, FNABI_OP_SELECT_I64};
-  for (int i = 0; i < 2; i++)
+  fnabi_term other = fnabi_term_make(&terms, FNABI_TERM_ARGUMENT, 0, 0, 0, 0);
+  fnabi_term numbers[] = {fnabi_term_constant(&terms, 0),
+                          fnabi_term_constant(&terms, 1),
+                          fnabi_term_constant(&terms, 2)};
+  for (int i = 0; i < 2; i++) {
     CHECK(fnabi_term_pure(&terms, selects[i], view, view, view) == view);
+    for (int k = 0; k < 3; k++) { /* by a constant */
+      fnabi_term one =
+          fnabi_term_pure(&terms, selects[i], numbers[k], view, other);
+      CHECK(one == (k == 0 ? other : view));
+      one = fnabi_term_pure(&terms, selects[i], numbers[k], numbers[1],
+                            numbers[2]);
+      CHECK(one == numbers[k == 0 ? 2 : 1]);
+    }
+  }
   fnabi_terms_close(&terms);
   return 0;
 }
