@@ -483,6 +483,16 @@ def test_transients() -> None:
     ]
 
 
+@pytest.mark.parametrize(("shown", "end"), [(2, "layer.bias"), (1, "weight and 1 more")])
+def test_the_rest_of_the_parameters_is_counted(
+    shown: int, end: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("fnabi.cli.verbs.inspect._needs._SHOWN", shown)
+    assert main(["inspect", str(NEEDS / "params_vulkan.vmfb")]) == 0
+    (line,) = re.findall("^parameters 2, .*", capsys.readouterr().out, re.M)
+    assert line.endswith(end)
+
+
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     path = str(NEEDS / "params_vulkan.vmfb")
     assert main(["inspect", "--needs", path]) == 0
