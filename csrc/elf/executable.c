@@ -159,11 +159,12 @@ static bool read_dynamic(const elf* e, uint64_t tags[TAGS]) {
 
 /* Whether relocations, of which those of x86-64 are known, write into loaded
  * memory and refer to symbols that there are. Without an address, a loader
- * reads them at address 0. */
+ * reads them at address 0. Usual ones are all RELATIVE: what others, and NONE,
+ * leave in the tables of the library is not known. */
 static bool can_relocate(const elf* e, const uint64_t tags[TAGS],
-                         unsigned machine, uint64_t symbols) {
+                         unsigned machine, uint64_t symbols, bool* usual) {
   /* 64, PC32, COPY, GLOB_DAT, JUMP_SLOT, RELATIVE, 32, 32S */
-  enum { KNOWN = 1 << 1 | 1 << 2 | 1 << 5 | 7 << 6 | 3 << 10 };
+  enum { KNOWN = 1 << 1 | 1 << 2 | 1 << 5 | 7 << 6 | 3 << 10, RELATIVE = 8 };
   uint64_t at, size = tags[TAG_RELOCATIONS_SIZE];
   size -= size % RELOCATION;
   if (size == 0 || machine != X86_64) return true;
@@ -171,6 +172,7 @@ static bool can_relocate(const elf* e, const uint64_t tags[TAGS],
   for (; size != 0; size -= RELOCATION, at += RELOCATION) {
     uint64_t type = little(e->data + at + 8, 4);
     uint64_t symbol = little(e->data + at + 12, 4);
+    *usual = *usual && type == RELATIVE;
     if (type == 0) continue;
     if (type > 11 || (KNOWN >> type & 1) == 0 ||
         (symbol != 0 && symbol >= symbols) ||
@@ -231,9 +233,10 @@ bool fnabi_elf_executable(const uint8_t* data, size_t size,
   if (!has_header(&e) || !read_dynamic(&e, tags)) return false;
   if (!find_range(&e, tags[TAG_HASH], 8, &hash)) return false;
   uint64_t symbols = little(data + hash + 4, 4); /* nchain */
-  if (symbols == 0 || !can_relocate(&e, tags, found->machine, symbols))
+  bool usual = is_usual(&e);
+  if (symbols == 0 || !can_relocate(&e, tags, found->machine, symbols, &usual))
     return false;
-  if (is_usual(&e) && find_query(&e, tags, symbols, &address) &&
+  if (usual && find_query(&e, tags, symbols, &address) &&
       find_offset(&e, address, &offset)) {
     size_t left = size - (size_t)offset;
     found->version =

@@ -148,6 +148,18 @@ def test_an_unusual_elf_executable_is_unknown(kind: int, field: int) -> None:
     assert vmfb.from_buffer(data).runs_on(vmfb.releases()[-1]).loads is None
 
 
+@pytest.mark.parametrize("type", [0, 1, 6])
+def test_an_unusual_relocation_is_unknown(type: int) -> None:
+    """Of twelve that are left out, one ends the process that loads the file, and three its load."""
+    data = bytearray(ELF)
+    at = relocation(data) + 8
+    assert struct.unpack_from("<I", data, at)[0] == 8  # RELATIVE
+    assert vmfb.from_buffer(bytes(data)).runs_on(vmfb.releases()[-1]).loads
+    struct.pack_into("<I", data, at, type)
+    verdict = vmfb.from_buffer(bytes(data)).runs_on(vmfb.releases()[-1])
+    assert (verdict.loads, [cause.kind for cause in verdict.causes]) == (None, ["library"])
+
+
 @pytest.mark.parametrize("case", ELF_DAMAGE)
 def test_elf_executables_that_no_release_loads(case: str, tmp_path: Path) -> None:
     """Some of them end the process that loads them."""
