@@ -148,6 +148,17 @@ def test_an_unusual_elf_executable_is_unknown(kind: int, field: int) -> None:
     assert vmfb.from_buffer(data).runs_on(vmfb.releases()[-1]).loads is None
 
 
+def test_no_release_asks_for_version_0_of_a_library() -> None:
+    data = bytearray(ELF)
+    at = data.index(b"\x83\xff", data.index(b"\x7fELF")) + 2  # cmp edi, VERSION
+    assert data[at] == 6
+    data[at] = 0
+    verdict = vmfb.from_buffer(bytes(data)).runs_on(vmfb.releases()[-1])
+    assert (verdict.loads, [cause.kind for cause in verdict.causes]) == (False, ["library"])
+    runtime()
+    assert loaded(bytes(data)) != ""
+
+
 @pytest.mark.parametrize("type", [0, 1, 6])
 def test_an_unusual_relocation_is_unknown(type: int) -> None:
     """Of twelve that are left out, one ends the process that loads the file, and three its load."""
