@@ -230,11 +230,11 @@ static outcome add_module(fnabi_scan* scan, const module* m, bool lenient) {
 static outcome add_whole_module(fnabi_scan* scan, const module* m,
                                 bool lenient) {
   fnabi_scan_mark before = fnabi_scan_mark_of(scan);
+  fnabi_needs_shrink(&scan->needs, KEPT); /* not after: it has the missing */
   outcome found = add_module(scan, m, lenient);
   if (found == NO_MEMORY) fnabi_scan_go_back(scan, &before);
   fnabi_vector_shrink(&scan->exports, KEPT);
   fnabi_vector_shrink(&scan->segments, KEPT);
-  fnabi_needs_shrink(&scan->needs, KEPT);
   return found;
 }
 
