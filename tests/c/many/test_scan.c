@@ -9,6 +9,7 @@
 #include "allocations.h"
 #include "check.h"
 #include "many/arrow.h"
+#include "many/scan_table.h"
 
 #define DIRECTORY "../tests/data/vmfb/malformed/"
 #define FIFO "out/fifo.vmfb"
@@ -257,6 +258,8 @@ static void test_outside(void) {
     int64_t taken = 0, missing = 0, added = -1;
     if (file != NULL) taken = scan_path(file, path, &error);
     if (file != NULL && taken < 0) CHECK(error.code == FNABI_MEMORY);
+    if (memory != NULL) /* as large as many missing segments make it */
+      fnabi_vector_reserve(&memory->needs.missing, 1 << 22);
     if (memory != NULL)
       missing = fnabi_scan_data(memory, path, strlen(path), part, extent, NULL,
                                 0, false, asked, sizeof asked, &error);
