@@ -34,7 +34,10 @@ HERE = Path(__file__).parent
 NOUNS = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
 OWN = ("raw", "sip")
 """The ABIs of which a file of one's own is measured."""
+BRIEF = ("--benchmark-max-time=0.1",)
+"""A work and its peer are measured within a fraction of a second, in each of several passes."""
 QUICK = ("--benchmark-max-time=0.05", "--benchmark-min-rounds=3")
+PASSES = 5
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -78,7 +81,7 @@ def run_main(argv: list[str]) -> int:
     add = parser.add_argument
     add("nouns", nargs="*", metavar="NOUN", help=f"one or more of {', '.join(NOUNS)} (all)")
     add("--quick", action="store_true", help="a few rounds: shows that they run, not how fast")
-    add("--passes", type=positive, help="run everything this many times (1)")
+    add("--passes", type=positive, help=f"run everything this many times ({PASSES})")
     add("--input", type=Path, metavar="FILE", help="measure the signatures of a file, one per line")
     add("-o", "--output", type=Path, help="the folder to keep results in (.benchmarks)")
     add(
@@ -124,7 +127,8 @@ def run_main(argv: list[str]) -> int:
         folder = options.output or HERE.parent / ".benchmarks"
         folder.mkdir(parents=True, exist_ok=True)
         start = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-        paths = [folder / f"{start}-{n}.json" for n in range(1, (options.passes or 1) + 1)]
+        passes = options.passes or (1 if options.quick else PASSES)
+        paths = [folder / f"{start}-{n}.json" for n in range(1, passes + 1)]
         for path in paths:
             if own:
                 files = ["own.py"]
@@ -170,7 +174,7 @@ def positive(text: str) -> int:
 def run(files: Sequence[str], path: Path, quick: bool, given: dict[str, str]) -> bool:
     """Run the benchmarks in these files, write results to `path`; returns whether all passed."""
     command = [sys.executable, "-m", "pytest", "-q", "--benchmark-quiet"]
-    command += [f"--benchmark-json={path.resolve()}", *(QUICK if quick else ())]
+    command += [f"--benchmark-json={path.resolve()}", *(QUICK if quick else BRIEF)]
     command += [f"{HERE.name}/{file}" for file in files]
     done = subprocess.run(command, cwd=HERE.parent, stdout=sys.stderr, env=os.environ | given)
     if path.exists() and path.stat().st_size:

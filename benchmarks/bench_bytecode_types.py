@@ -36,8 +36,8 @@ def iree_dump_module(path: Path) -> int:
     return subprocess.run(command, check=True, capture_output=True).stdout.count(b"vm.func @")
 
 
-@pytest.mark.parametrize("name", MODULES)
 @pytest.mark.parametrize("read", [fnabi_types, iree_dump_module], ids=lambda read: read.__name__)
+@pytest.mark.parametrize("name", MODULES)
 def test_types(benchmark: BenchmarkFixture, name: str, read: Callable[[Path], int]) -> None:
     if read is iree_dump_module:
         find_dump()

@@ -68,10 +68,14 @@ def decode_malformed(name: str) -> Callable[[], fnabi.Columns]:
     return lambda: fnabi.decode_columns(data, abi, offsets=offsets)
 
 
+SIDE_BY_SIDE = pytest.mark.parametrize("name", CORPORA, scope="module")
+"""All that decode a corpus are measured one after the other, and only then the next corpus."""
+
+
 @pytest.mark.parametrize(
     "who", ["fnabi", "fnabi, 2 threads", "fnabi, strings", MALFORMED, "C loop", "memcpy"]
 )
-@pytest.mark.parametrize("name", CORPORA)
+@SIDE_BY_SIDE
 def test_columns(benchmark: BenchmarkFixture, loop: columns_peer.Loop, name: str, who: str) -> None:
     abi, texts = CORPORA[name]
     benchmark.group = f"columns, {name}, {len(texts)} signatures"
@@ -95,7 +99,7 @@ def test_columns(benchmark: BenchmarkFixture, loop: columns_peer.Loop, name: str
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-@pytest.mark.parametrize("name", CORPORA)
+@SIDE_BY_SIDE
 def test_decoder(benchmark: BenchmarkFixture, name: str, decoder: str) -> None:
     """Each decoder that this processor has, whichever is the best."""
     if lib.fnabi_decoder_find(DECODERS[decoder]) < 0:
@@ -117,7 +121,7 @@ def test_decoder(benchmark: BenchmarkFixture, name: str, decoder: str) -> None:
     benchmark(run)
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@SIDE_BY_SIDE
 def test_python_port(benchmark: BenchmarkFixture, name: str) -> None:
     abi, texts = CORPORA[name]
     parse = grammar.raw_parse if abi == "raw" else grammar.sip_parse

@@ -75,6 +75,6 @@ def test_import(
         subprocess.run,
         (command,),
         {"env": environment, "check": True, "stdout": subprocess.DEVNULL},
-        rounds=30,
-        warmup_rounds=2,
+        rounds=6,
+        warmup_rounds=1,
     )

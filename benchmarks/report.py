@@ -13,8 +13,10 @@ benchmark states about itself, beside its group, which is the work that it share
   else, or only a part of the work, has none.
 - `extra_info["peer"]`: the peer's title, where its name is not enough.
 
-Where the benchmarks ran in several passes, a ratio is the median of the ratios of the passes: in
-a pass, fnabi and a peer are measured one right after the other. Times are medians.
+Where the benchmarks ran in several passes, a ratio is the median of the ratios of the passes, and
+its spread is from the lowest to the highest of them: in a pass, fnabi and a peer are measured
+briefly, one right after the other, so that others who slow the machine slow both. Times are
+medians.
 """
 
 from __future__ import annotations
@@ -79,6 +81,7 @@ class Row(NamedTuple):
     peer: str = ""
     theirs: float | None = None  # seconds
     ratio: float | None = None  # above 1: fnabi is faster
+    spread: tuple[float, float] | None = None  # of the ratios of several passes
 
 
 class Results(NamedTuple):
@@ -133,6 +136,7 @@ def read(paths: Sequence[Path]) -> Results:
                 ours=median(row.ours for row in same),
                 theirs=median(theirs) if theirs else None,
                 ratio=median(ratios) if ratios else None,
+                spread=(min(ratios), max(ratios)) if len(ratios) > 1 else None,
             )
         )
     merged.sort(key=lambda row: row.noun)  # passes may differ; works keep their order
@@ -140,7 +144,7 @@ def read(paths: Sequence[Path]) -> Results:
 
 
 _CAPTION = re.compile(r"- (\S+), commit (.+), (?:one pass|(\d+) passes, .+)\n- (.+)\n- (.+)\n")
-_LINE = re.compile(r"\| (.*?) \| (.*?) \| (.*?) \| (.*?) \|")
+_LINE = re.compile(r"\| (.*?) \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|")
 _UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -160,7 +164,8 @@ def _read_table(path: Path) -> Results:
             cells = _LINE.fullmatch(line)
             if cells is None:
                 raise ValueError(f"not a row: {line}")
-            title, ours, against, ratio = (cell.replace("\\|", "|") for cell in cells.groups())
+            found_cells = (cell.replace("\\|", "|") for cell in cells.groups())
+            title, ours, against, ratio, spread = found_cells
             if not ours:
                 noun = title.strip("*")
                 continue
@@ -169,6 +174,9 @@ def _read_table(path: Path) -> Results:
             if against:
                 peer, theirs = against.rsplit(", ", 1)
                 row = row._replace(peer=peer, theirs=_seconds(theirs), ratio=float(ratio))
+            if spread:
+                low, high = map(float, spread.split(" to "))
+                row = row._replace(spread=(low, high))
             rows.append(row)
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror}") from None
@@ -291,15 +299,18 @@ def times(ratio: float) -> str:
 
 # ---------------------------------------------------------------------------------- tables
 
-MARKDOWN_HEAD = "| work | fnabi | peer | ratio |\n|---|---|---|---|"
-HEADS = ("work", OURS, "peer", "peer's", "ratio")
+MARKDOWN_HEAD = "| work | fnabi | peer | ratio | spread |\n|---|---|---|---|---|"
+HEADS = ("work", OURS, "peer", "peer's", "ratio", "spread")
 AIM_HEADS = ("floor", "goal", "reached")
+LEFT = ("noun", "work", "peer", "spread", "reached")
+"""The columns that begin at the left."""
 
 
 def cells(row: Row) -> tuple[str, ...]:
     theirs = "" if row.theirs is None else duration(row.theirs)
     ratio = "" if row.ratio is None else times(row.ratio)
-    return row.work, duration(row.ours), row.peer, theirs, ratio
+    spread = "" if row.spread is None else " to ".join(map(times, row.spread))
+    return row.work, duration(row.ours), row.peer, theirs, ratio, spread
 
 
 def reached(row: Row, aim: Aim | None) -> str:
@@ -366,16 +377,16 @@ def show(results: Results, file: TextIO) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     aimed = with_aims(results)
     for head in heads(aimed):
-        table.add_column(head, justify="left" if head in ("work", "peer", "reached") else "right")
+        table.add_column(head, justify="left" if head in LEFT else "right")
     for noun, rows in groupby(aimed, lambda each: each[0].noun):
         table.add_row(Text(noun, "bold cyan"))
         for row, aim in rows:
-            *texts, ratio = map(Text, cells(row))
+            *texts, ratio, spread = map(Text, cells(row))
             ratio.style = "green" if (row.ratio or 1) >= 1 else "yellow"
             more = [*map(Text, aim)]
             if aim:
                 more[-1].style = {"below": "bold red", "goal": "green"}.get(aim[-1], "")
-            table.add_row(Text("  ") + texts[0], *texts[1:], ratio, *more)
+            table.add_row(Text("  ") + texts[0], *texts[1:], ratio, spread, *more)
     console = Console(file=file)
     console.print(table)
     for line in [*caption(results), *tally(aimed)]:
@@ -386,7 +397,7 @@ def plain(results: Results) -> str:
     aimed = with_aims(results)
     table = [("noun", *heads(aimed)), *((row.noun, *cells(row), *aim) for row, aim in aimed)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    left = (True, True, False, True, False, False, False, False, True)[: len(widths)]
+    left = [head in LEFT for head in table[0]]
     lines = [
         "  ".join(
             cell.ljust(width) if side else cell.rjust(width)
@@ -406,12 +417,13 @@ def markdown(results: Results) -> str:
     """Return the table of benchmarks/README.md; a work with several peers is named once."""
     lines = [*(f"- {line}" for line in caption(results)), "", MARKDOWN_HEAD]
     for noun, rows in groupby(results.rows, lambda row: row.noun):
-        lines.append(f"| **{noun}** |  |  |  |")
+        lines.append(f"| **{noun}** |  |  |  |  |")
         before = ""
         for row in rows:
-            work, ours, peer, theirs, ratio = (cell.replace("|", "\\|") for cell in cells(row))
+            work, ours, peer, theirs, *rest = (cell.replace("|", "\\|") for cell in cells(row))
+            title = "…" if work == before else work
             against = f"{peer}, {theirs}" if peer else ""
-            lines.append(f"| {'…' if work == before else work} | {ours} | {against} | {ratio} |")
+            lines.append(f"| {' | '.join([title, ours, against, *rest])} |")
             before = work
     return "\n".join(lines) + "\n"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,8 +22,8 @@ from fnabi import cconv, declaration, iree_abi, raw, sip, vmfb
 from support.paths import DATA, ROOT
 
 RECORDED = DATA / "benchmarks" / "results.json"
-TABLE = ROOT / "benchmarks" / "README.md"
 """Cut from a real run: two works with one or two peers, and one of fnabi alone."""
+TABLE = ROOT / "benchmarks" / "README.md"
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_rows() -> None:
     assert per_item.ours == pytest.approx(2e-6)
     assert per_item.theirs == pytest.approx(2e-5)
     assert per_item.ratio == pytest.approx(10)
-    assert read.rows[3][4:] == ("", None, None)
+    assert read.rows[3][4:] == ("", None, None, None)
     assert read.machine == "Some CPU, 2 cores, CPython 3.11.7, GCC 12.2.0"
     assert read.packages == "fnabi 0.1.0, msgspec 0.22.0"
     assert (read.date, read.commit) == ("2026-11-20", "a054b0a26f15 and changes")
@@ -77,7 +78,11 @@ def test_ratios_of_passes_are_paired(results: dict[str, Any], save: Any) -> None
     row = report.read(paths).rows[2]
     assert row.ratio == pytest.approx(10)
     assert row.theirs == pytest.approx(3e-5)
-    assert "3 passes" in report.plain(report.read(paths))
+    assert row.spread == pytest.approx((10, 15))
+    shown = report.plain(report.read(paths))
+    assert "3 passes" in shown
+    assert re.search(r" 10\.0  10\.0 to 15\.0$", shown, re.M)
+    assert "| 10.0 | 10.0 to 15.0 |" in report.markdown(report.read(paths))
 
 
 def test_two_threads_are_a_work_of_their_own(results: dict[str, Any], save: Any) -> None:
@@ -145,7 +150,7 @@ def test_ratios() -> None:
 def test_a_pipe_gets_a_plain_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--from", str(RECORDED)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["noun", "work", "fnabi", "peer", "peer's", "ratio"]
+    assert lines[0].split() == ["noun", "work", "fnabi", "peer", "peer's", "ratio", "spread"]
     assert lines[3].split() == [
         *("raw", "raw", "parse,", "2000", "signatures", "2.0", "µs"),
         *("plain", "Python", "20", "µs", "10.0"),
@@ -156,7 +161,7 @@ def test_a_pipe_gets_a_plain_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_ratio_stands_beside_its_aims(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["raw", "scan", "--from", str(TABLE)]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
-    assert head.split()[-4:] == ["ratio", "floor", "goal", "reached"]
+    assert head.split()[-5:] == ["ratio", "spread", "floor", "goal", "reached"]
     known = report.aims()
     rows = report.select(report.read([TABLE]), ["raw", "scan"], False).rows
     for row, line in zip(rows, lines, strict=False):
@@ -250,21 +255,21 @@ def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
         "- Some CPU, 2 cores, CPython 3.11.7, GCC 12.2.0",
     ]
     assert table.splitlines() == [
-        "| work | fnabi | peer | ratio |",
-        "|---|---|---|---|",
-        "| **iree_abi** |  |  |  |",
-        "| one text → types | 4.0 µs | json, 6.0 µs | 1.5 |",
-        "| … | 4.0 µs | orjson, untyped, 1.0 µs | 0.25 |",
-        "| **sip** |  |  |  |",
-        "| sip flatten, 2000 structures | 5.0 µs |  |  |",
+        "| work | fnabi | peer | ratio | spread |",
+        "|---|---|---|---|---|",
+        "| **iree_abi** |  |  |  |  |",
+        "| one text → types | 4.0 µs | json, 6.0 µs | 1.5 |  |",
+        "| … | 4.0 µs | orjson, untyped, 1.0 µs | 0.25 |  |",
+        "| **sip** |  |  |  |  |",
+        "| sip flatten, 2000 structures | 5.0 µs |  |  |  |",
     ]
 
 
 def test_headlines(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--from", str(RECORDED), "--markdown", "--headlines"]) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == [
-        "| **iree_abi** |  |  |  |",
-        "| one text → types | 4.0 µs | json, 6.0 µs | 1.5 |",
+        "| **iree_abi** |  |  |  |  |",
+        "| one text → types | 4.0 µs | json, 6.0 µs | 1.5 |  |",
     ]
 
 
@@ -274,6 +279,8 @@ def test_a_printed_table_is_read_back(tmp_path: Path) -> None:
     path.write_text(f"# Title\n\nText.\n\n{printed}\nMore text.\n", encoding="utf-8")
     assert report.markdown(report.read([path])) == printed
     passes = printed.replace("one pass", "3 passes, each ratio the median of theirs")
+    passes = passes.replace("| 1.5 |  |", "| 1.5 | 0.95 to 2.0 |")
+    assert "0.95 to 2.0" in passes
     path.write_text(passes, encoding="utf-8")
     assert report.markdown(report.read([path])) == passes
 
@@ -285,12 +292,13 @@ def test_a_printed_table_is_read_back(tmp_path: Path) -> None:
         ("- 2026-01-01, commit a, one pass\n- b\n- c\n\nText.\n", "no table"),
         (
             "- 2026-01-01, commit a, one pass\n- b\n- c\n- d\n\n"
-            "| work | fnabi | peer | ratio |\n|---|---|---|---|\n| one | two |\n",
+            "| work | fnabi | peer | ratio | spread |\n|---|---|---|---|---|\n| one | two |\n",
             "not a row: | one | two |",
         ),
         (
             "- 2026-01-01, commit a, one pass\n- b\n- c\n- d\n\n"
-            "| work | fnabi | peer | ratio |\n|---|---|---|---|\n| one | 3 weeks |  |  |\n",
+            "| work | fnabi | peer | ratio | spread |\n|---|---|---|---|---|\n"
+            "| one | 3 weeks |  |  |  |\n",
             "weeks",
         ),
     ],
