@@ -293,6 +293,16 @@ def test_a_token_for_everyone(front: Front) -> None:
     assert front.seen["token"] == 2
 
 
+def test_names_of_a_challenge_may_have_capitals_and_spaces(front: Front) -> None:
+    front.token = "t0k3n"
+    front.challenge = (
+        f'BEARER Realm = "http://{front.host}/token",'
+        'SERVICE ="models", Scope= "repository:a/models:pull"'
+    )
+    assert {*names(f"{front.root}/a/models").values()} == {None}
+    assert front.authorized["blobs"] == {"Bearer t0k3n"}
+
+
 def test_a_token_for_a_user(front: Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     front.token, front.user = "t0k3n", True
     url = f"{front.root}/a/models:prod/scalars.vmfb"
@@ -564,6 +574,20 @@ def test_listings_without_end(
     monkeypatch.setattr(_oci, "_MANIFESTS_MOST", 1000)
     found = {*names(root).values()} - {None}
     assert found == {"the manifests have more than 0 MiB"}
+
+    sizes = []
+
+    def counted(path: str, data: bytes) -> bytes:
+        if "/manifests/" in path:
+            sizes.append(len(data))
+        return data
+
+    front.change = counted
+    monkeypatch.setattr(_oci, "_MANIFESTS_MOST", 1 << 20)
+    assert {*names(root).values()} == {None}
+    for less, fits in ((0, True), (1, False)):
+        monkeypatch.setattr(_oci, "_MANIFESTS_MOST", sum(sizes[:3]) - less)
+        assert ({*names(root).values()} == {None}) == fits
 
 
 def test_tags_of_a_stranger(front: Front) -> None:

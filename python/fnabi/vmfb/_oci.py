@@ -413,7 +413,8 @@ class OciStore(HttpStore):
             kind, _, rest = challenge.partition(" ")
             if kind.lower() != "bearer":
                 continue
-            asked = dict(re.findall(r'(\w+)="([^"]*)"', rest))
+            pairs = re.findall(r'\b(\w++)\s*+=\s*+"([^"]*)"', rest)
+            asked = {name.lower(): value for name, value in pairs}
             realm = urlsplit(asked.get("realm", ""))
             if realm.scheme not in ("https", urlsplit(api).scheme):
                 raise fault("the registry asks for a token from a server without encryption")
