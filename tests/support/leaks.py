@@ -42,7 +42,7 @@ _SHARED = (
     None, True, False, NotImplemented, ..., (), "", b"", 0, 1,
     ValueError, TypeError, fnabi.CallError, ArgumentTypeError, ArgumentValueError,
     fnabi.Array, fnabi.List, fnabi.Map, fnabi.Dict, fnabi.Tensor, fnabi.Function,
-    fnabi.Shape, fnabi.DType, fnabi.Device, lane.Moved,
+    fnabi.Shape, fnabi.DType, fnabi.Device, lane.Moved, object.__dict__["__class__"],
 )  # fmt: skip
 
 

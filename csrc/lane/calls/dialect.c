@@ -9,8 +9,6 @@
 #include "lane/calls/init.h"
 #include "lane/runtime/call_error.h"
 
-enum { CLASS_INDEX_MAX = 1 << 24 };
-
 static PyTypeObject* dialect_type;
 static PyObject* mark; /* "__fnabi_dialect__", interned */
 
@@ -31,7 +29,6 @@ int lane_dialect_set(PyObject* dialect, int32_t type_index,
   if (Py_TYPE(dialect) != dialect_type)
     return lane_type_error_got(dialect, "dialect: expected Dialect");
   lane_dialect* self = (lane_dialect*)dialect;
-  if (type_index < 0 || type_index > CLASS_INDEX_MAX) return lane_no_memory();
   if (type_index >= self->class_count) {
     int32_t count = type_index + 64;
     PyTypeObject** more =

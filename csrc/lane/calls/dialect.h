@@ -26,7 +26,7 @@ typedef struct lane_dialect {
 
 /* The dialect of a class derived from one of the lane's, or NULL. */
 const lane_dialect* lane_dialect_of(PyTypeObject* type);
-/* Sets the class for a type index. */
+/* Sets the class for a type index, which is one that lane_known_describe took. */
 int lane_dialect_set(PyObject* dialect, int32_t type_index,
                      PyTypeObject* class);
 /* A dialect's dtype or device; a new reference. */
