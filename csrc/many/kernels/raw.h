@@ -68,21 +68,6 @@ static size_t sort_raw(const fnabi_block* b, side_tokens sides[2],
   return b->rows;
 }
 
-/* Rows before a malformed one are decoded without it. That is faster than to
- * decode all of them one by one if they are as many, or half of the block when
- * all of it was read before the fault was found. */
-enum { CUT_LEAST = 8 };
-
-/* Leaves the first rows in the block. What the kernel has found out up to there
- * stays. */
-FNABI_COLD void cut_block(fnabi_block* b, size_t rows) {
-  b->rows = rows;
-  b->size = b->ends[rows - 1];
-  uint8_t* end = b->bytes + FNABI_BLOCK_PAD + b->size;
-  memset(end, 0, FNABI_BLOCK_PAD);
-  *end = FNABI_BLOCK_BETWEEN;
-}
-
 static bool decode_raw(fnabi_block* b, fnabi_side_columns sides[2],
                        int32_t* const offsets[2]) {
   side_tokens tokens[2];

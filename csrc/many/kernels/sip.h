@@ -90,6 +90,26 @@ static bool find_names(fnabi_block* b) {
   return true;
 }
 
+/* Forgets the names after the last row. */
+FNABI_COLD void cut_names(fnabi_block* b) {
+  while (b->names > 0 && b->name_places[b->names - 1] >= b->size) b->names--;
+  b->in_names[b->size / 64] &= ~(~UINT64_C(0) << b->size % 64);
+  b->in_names[b->size / 64 + 1] = 0;
+}
+
+/* Finds the names and tokens of the block, or of the rows before one whose
+ * tokens are wrong. Returns false when it must be decoded row by row. */
+static bool find_all(fnabi_block* b) {
+  if (!find_names(b)) return false;
+  for (bool cut = false;; cut = true) {
+    size_t row = find_tokens(b, true, 0);
+    if (row == b->rows) return true;
+    if (cut || row < 2 * CUT_LEAST) return false;
+    cut_block(b, row);
+    cut_names(b);
+  }
+}
+
 /* Bits: which tokens are what, in addition to side_tokens. */
 typedef struct sip_tokens {
   bits nodes, leaves, structures, dicts;
@@ -283,7 +303,7 @@ static void put_names(const fnabi_block* b, fnabi_side_columns sides[2]) {
 
 static bool decode_sip(fnabi_block* b, fnabi_side_columns sides[2],
                        int32_t* const offsets[2]) {
-  if (!find_names(b) || find_tokens(b, true, 0) != b->rows) return false;
+  if (!find_all(b)) return false;
   side_tokens tokens[2];
   sip_tokens t;
   int64_t between = sort_sip(b, tokens, &t);

@@ -200,6 +200,21 @@ FNABI_INLINE size_t find_tokens(fnabi_block* b, bool named, size_t from) {
 
 /* --------------------------------------------------------------------- rows */
 
+/* Rows before a malformed one are decoded without it. That is faster than to
+ * decode all of them one by one if they are as many, or half of the block when
+ * all of it was read before the fault was found. */
+enum { CUT_LEAST = 8 };
+
+/* Leaves the first rows in the block. What the kernel has found out up to there
+ * stays. */
+FNABI_COLD void cut_block(fnabi_block* b, size_t rows) {
+  b->rows = rows;
+  b->size = b->ends[rows - 1];
+  uint8_t* end = b->bytes + FNABI_BLOCK_PAD + b->size;
+  memset(end, 0, FNABI_BLOCK_PAD);
+  *end = FNABI_BLOCK_BETWEEN;
+}
+
 /* The runs of bits between toggles: from the first up to the one before the
  * second, from the third, and so on. `inside` carries the state from word to
  * word: 0, or all ones. */

@@ -243,6 +243,9 @@ static void test_odd(void) {
       {FNABI_ABI_SIP, names, "I17!D13!K2!b_0K2!a_1R1!"},
       {FNABI_ABI_SIP, names, "I17!D13!K2!b_0K2!b_1R1!"},
       {FNABI_ABI_SIP, names, "I12!D9!k0_0k1_1R1!"},
+      {FNABI_ABI_SIP, names, "I17!D13!K2!a_0K9!b_1R1!"}, /* into the next row */
+      {FNABI_ABI_SIP, names, "I17!D13!K2!a_0K2!b!1R1!"},
+      {FNABI_ABI_SIP, names, "I17!D13!K2!a_0K2!b_1R!!!"},
       {FNABI_ABI_SIP, long_names,
        "I39!D35!K12!same_first2_0K12!same_first1_1R1!"},
       {FNABI_ABI_SIP, long_names,
