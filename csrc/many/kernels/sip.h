@@ -98,7 +98,8 @@ FNABI_COLD void cut_names(fnabi_block* b) {
 }
 
 /* Finds the names and tokens of the block, or of the rows before one whose
- * tokens are wrong. Returns false when it must be decoded row by row. */
+ * tokens are wrong. They must be twice as many as of raw texts, for all tokens
+ * are found again. Returns false when the block must be decoded row by row. */
 static bool find_all(fnabi_block* b) {
   if (!find_names(b)) return false;
   for (bool cut = false;; cut = true) {
