@@ -233,6 +233,24 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     assert "50 texts of mine.txt, 1 refused → typed objects, each" in out
 
 
+@pytest.mark.parametrize(("given", "passes"), [([], 5), (["--quick"], 1), (["--passes", "2"], 2)])
+def test_passes(
+    given: list[str], passes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pytest_benchmark")
+    quick = []
+
+    def run(files: Any, path: Path, is_quick: bool, environment: Any) -> bool:
+        quick.append(is_quick)
+        path.write_bytes(RECORDED.read_bytes())
+        return True
+
+    monkeypatch.setattr("benchmarks.__main__.run", run)
+    assert main(["raw", "-o", str(tmp_path), *given]) == 0
+    assert quick == ["--quick" in given] * passes
+    assert len([*tmp_path.iterdir()]) == passes
+
+
 def test_a_terminal_gets_a_table_by_rich() -> None:
     pytest.importorskip("rich")
     from io import StringIO
