@@ -57,6 +57,10 @@ static inline uint64_t digits_of(chunk c) {
                    are_digits(_mm256_sub_epi8(c.high, zero)));
 }
 
+static inline __m128i load16(const void* bytes) {
+  return _mm_loadu_si128(bytes);
+}
+
 static inline __m128i load8(const void* bytes) {
   return _mm_loadl_epi64(bytes);
 }
@@ -74,10 +78,14 @@ static inline void put_sums(uint16_t* out, uint16_t base, uint64_t bytes) {
 }
 
 /* Eight int16 at these indexes. */
-static inline __m128i shorts_at(const void* from, uint64_t places) {
+static inline __m128i pick_shorts(__m128i from, uint64_t places) {
   __m128i low = _mm_add_epi8(load8(&places), load8(&places));
   __m128i both = _mm_unpacklo_epi8(low, _mm_add_epi8(low, _mm_set1_epi8(1)));
-  return _mm_shuffle_epi8(_mm_loadu_si128(from), both);
+  return _mm_shuffle_epi8(from, both);
+}
+
+static inline __m128i shorts_at(const void* from, uint64_t places) {
+  return pick_shorts(load16(from), places);
 }
 
 static inline void put_fours(uint16_t* shorts, const int16_t* fours,
@@ -114,6 +122,83 @@ static inline void put_wide_fours(int64_t* out, const uint16_t* from,
   _mm256_storeu_si256((void*)out, _mm256_cvtepi16_epi64(some));
   _mm256_storeu_si256((void*)(out + 4),
                       _mm256_cvtepi16_epi64(_mm_srli_si128(some, 8)));
+}
+
+static inline void put_stops(uint16_t* out, const uint16_t* nexts,
+                             const uint16_t* numbers, uint64_t places) {
+  __m128i sum = _mm_add_epi16(load16(nexts), load16(numbers));
+  sum = _mm_add_epi16(sum, _mm_set1_epi16(-1));
+  _mm_storeu_si128((void*)out, pick_shorts(sum, places));
+}
+
+static inline bool same(const uint16_t* a, const uint16_t* b, size_t count) {
+  const __m256i each =
+      _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m256i bad = _mm256_setzero_si256();
+  for (size_t i = 0; i < count; i += 16) {
+    __m256i rest = _mm256_set1_epi16((short)(count - i));
+    __m256i here = _mm256_cmpgt_epi16(rest, each);
+    __m256i equal = _mm256_cmpeq_epi16(load32(a + i), load32(b + i));
+    bad = _mm256_or_si256(bad, _mm256_andnot_si256(equal, here));
+  }
+  return _mm256_testz_si256(bad, bad) != 0;
+}
+
+static inline void look_up(uint8_t* out, const uint8_t* from,
+                           const uint8_t* table) {
+  __m128i all = _mm_or_si128(load16(table), load16(table + 16));
+  all = _mm_or_si128(all, load16(table + 32));
+  all = _mm_or_si128(all, load16(table + 48));
+  __m256i entries = _mm256_broadcastsi128_si256(all);
+  for (int i = 0; i < 64; i += 32)
+    _mm256_storeu_si256((void*)(out + i),
+                        _mm256_shuffle_epi8(entries, load32(from + i)));
+}
+
+/* All ones in each of 32 bytes whose bit is set. */
+static inline __m256i bytes_of(uint32_t bits) {
+  const __m256i spread =
+      _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2,
+                       2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+  const __m256i each = _mm256_set1_epi64x((long long)0x8040201008040201);
+  __m256i v = _mm256_shuffle_epi8(_mm256_set1_epi32((int)bits), spread);
+  return _mm256_cmpeq_epi8(_mm256_and_si256(v, each), each);
+}
+
+static inline void put_low_bytes(uint8_t* out, const uint16_t* from,
+                                 uint64_t bits) {
+  const __m256i low = _mm256_set1_epi16(0xFF);
+  for (int i = 0; i < 64; i += 32, bits >>= 32) {
+    __m256i v =
+        _mm256_packus_epi16(_mm256_and_si256(load32(from + i), low),
+                            _mm256_and_si256(load32(from + i + 16), low));
+    v = _mm256_permute4x64_epi64(v, 0xD8);
+    _mm256_storeu_si256(
+        (void*)(out + i),
+        _mm256_blendv_epi8(load32(out + i), v, bytes_of((uint32_t)bits)));
+  }
+}
+
+static inline bool dtypes_fit(const fnabi_block* b, const uint64_t* dtypes,
+                              size_t words) {
+  const __m256i each =
+      _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096,
+                        8192, 16384, (short)0x8000);
+  const __m256i most = _mm256_set1_epi16(FNABI_SCALAR_TYPE_COUNT - 1);
+  const __m256i two = _mm256_set1_epi16(2), nine = _mm256_set1_epi16(9);
+  __m256i bad = _mm256_setzero_si256();
+  for (size_t i = 0; i < 64 * words; i += 16) {
+    __m256i bits = _mm256_set1_epi16((short)(dtypes[i / 64] >> i % 64));
+    __m256i some = _mm256_cmpeq_epi16(_mm256_and_si256(bits, each), each);
+    __m256i number = load32(b->shorts + i);
+    __m256i size =
+        _mm256_sub_epi16(load32(b->places + i + 1), load32(b->places + i));
+    size = _mm256_add_epi16(size, _mm256_cmpgt_epi16(number, nine));
+    __m256i fits = _mm256_andnot_si256(_mm256_cmpgt_epi16(number, most),
+                                       _mm256_cmpeq_epi16(size, two));
+    bad = _mm256_or_si256(bad, _mm256_andnot_si256(fits, some));
+  }
+  return _mm256_testz_si256(bad, bad);
 }
 
 /* The digit before each byte, or 0 where the run of digits has ended. */

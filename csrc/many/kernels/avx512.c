@@ -81,14 +81,16 @@ static inline size_t pick8(uint8_t* out, const uint8_t* from,
   return count;
 }
 
-static inline size_t pick_dtypes(uint8_t* out, const fnabi_block* b,
-                                 const uint8_t* table, const uint64_t* typed,
+static inline size_t pick_values(uint8_t* kinds, uint8_t* dtypes,
+                                 const fnabi_block* b, const uint8_t* kind_of,
+                                 const uint8_t* dtype_of, const uint64_t* typed,
                                  const uint64_t* marks, size_t words) {
   size_t count = 0;
+  pick8(kinds, b->tags, kind_of, marks, words);
   for (size_t i = 0; i < words; i++) {
-    __m512i v = _mm512_permutexvar_epi8(load(b->tags + 64 * i), load(table));
+    __m512i v = _mm512_permutexvar_epi8(load(b->tags + 64 * i), load(dtype_of));
     v = _mm512_mask_mov_epi8(v, typed[i], load(b->pairs + 64 * i + 1));
-    store(out + count, _mm512_maskz_compress_epi8(marks[i], v));
+    store(dtypes + count, _mm512_maskz_compress_epi8(marks[i], v));
     count += count_bits(marks[i]);
   }
   return count;

@@ -1,9 +1,19 @@
-/* bits.h - what tokens.h requires, for a kernel without an instruction that
- * compresses bytes by a mask: eight at a time by a table, or else one by one.
- * The kernel has defined count_bits and
+/* bits.h - what tokens.h requires but dtypes_fit, for a kernel without an
+ * instruction that compresses bytes by a mask: eight at a time by a table, or
+ * one by one where few bits are set. The kernel has defined count_bits and
  *
  *   put_word(out, from, places) writes the bytes at these indexes, of eight
  *   put_sums(out, base, bytes)  writes eight bytes, `base` added to each
+ *   look_up(out, from, table)   writes the entries of a table of 64 for the low
+ *                               bits of 64 bytes, by four of these bits: no
+ *                               two entries other than 0 have the same four
+ *   put_low_bytes(out, from, word)
+ *                               writes the low bytes of those of 64 int16
+ *                               whose bits are set
+ *   put_stops(out, nexts, numbers, places)
+ *                               writes eight sums of two int16 at these
+ *                               indexes, each less 1
+ *   same(a, b, count)           whether these int16 are the same
  *   put_wide(out, from, places) writes eight int32 at these indexes as int64
  *   put_wide_fours(out, from, places)
  *                               the same of int16
@@ -39,24 +49,14 @@
   EACH32(b), EACH32((b) + 32), EACH32((b) + 64), EACH32((b) + 96)
 static const uint64_t places_of[256] = {EACH128(0), EACH128(128)};
 
+/* Four at a time, for there are hardly ever more. */
 static inline size_t put_places(uint16_t* out, size_t base, uint64_t word) {
-  size_t count = 0;
-  for (size_t i = 0; i < 64; i += 8) {
-    uint8_t some = (uint8_t)(word >> i);
-    put_sums(out + count, (uint16_t)(base + i), places_of[some]);
-    count += count_bits(some);
-  }
-  return count;
-}
-
-static inline size_t put_bytes(uint8_t* out, const uint8_t* from,
-                               uint64_t word) {
-  size_t count = 0;
-  for (size_t i = 0; i < 64; i += 8) {
-    uint8_t some = (uint8_t)(word >> i);
-    put_word(out + count, from + i, places_of[some]);
-    count += count_bits(some);
-  }
+  size_t count = count_bits(word), done = 0;
+  do {
+    for (size_t k = 0; k < 4; k++, word &= word - 1)
+      out[done + k] = (uint16_t)(base + fnabi_lowest(word | UINT64_C(1) << 63));
+    done += 4;
+  } while (done < count);
   return count;
 }
 
@@ -91,43 +91,45 @@ FNABI_INLINE size_t put_numbers(fnabi_block* b, size_t n, size_t i,
   return count;
 }
 
-static inline size_t pick8(uint8_t* out, const uint8_t* from,
-                           const uint8_t* table, const uint64_t* marks,
-                           size_t words) {
-  size_t total = 0;
-  for (size_t i = 0; i < words; i++)
-    total += put_bytes(out + total, from + 64 * i, marks[i]);
-  for (size_t k = 0; k < total; k++) out[k] = table[out[k] & 63];
-  return total;
+static inline size_t pick_values(uint8_t* kinds, uint8_t* dtypes,
+                                 const fnabi_block* b, const uint8_t* kind_of,
+                                 const uint8_t* dtype_of, const uint64_t* typed,
+                                 const uint64_t* marks, size_t words) {
+  size_t count = 0;
+  uint8_t kind[64], dtype[64];
+  for (size_t i = 0; i < words; i++) {
+    look_up(kind, b->tags + 64 * i, kind_of);
+    look_up(dtype, b->tags + 64 * i, dtype_of);
+    put_low_bytes(dtype, b->shorts + 64 * i + 1, typed[i]);
+    for (size_t k = 0; k < 64; k += 8) {
+      uint8_t some = (uint8_t)(marks[i] >> k);
+      put_word(kinds + count, kind + k, places_of[some]);
+      put_word(dtypes + count, dtype + k, places_of[some]);
+      count += count_bits(some);
+    }
+  }
+  return count;
 }
 
-static inline size_t pick_dtypes(uint8_t* out, const fnabi_block* b,
-                                 const uint8_t* table, const uint64_t* typed,
-                                 const uint64_t* marks, size_t words) {
+FNABI_INLINE size_t pick_wide(int64_t* out, const fnabi_block* b,
+                              const uint64_t* marks, size_t words, bool eight) {
   size_t total = 0;
   for (size_t i = 0; i < words; i++)
-    for (uint64_t word = marks[i]; word != 0; word &= word - 1) {
-      unsigned place = fnabi_lowest(word);
-      size_t k = 64 * i + place;
-      uint8_t named = (uint8_t)(0 - (typed[i] >> place & 1));
-      uint8_t number = (uint8_t)b->shorts[k + 1], own = table[b->tags[k] & 63];
-      out[total++] = (uint8_t)((number & named) | (own & ~named));
+    for (size_t k = 0; k < 64; k += 8) {
+      uint8_t some = (uint8_t)(marks[i] >> k);
+      if (eight)
+        put_wide(out + total, b->numbers + 64 * i + k, places_of[some]);
+      else
+        put_wide_fours(out + total, b->shorts + 64 * i + k, places_of[some]);
+      total += count_bits(some);
     }
   return total;
 }
 
 static inline size_t pick64(int64_t* out, const fnabi_block* b,
                             const uint64_t* marks, size_t words) {
-  size_t total = 0;
-  for (size_t i = 0; i < 64 * words; i += 8) {
-    uint8_t some = (uint8_t)(marks[i / 64] >> i % 64);
-    if (b->has_numbers)
-      put_wide(out + total, b->numbers + i, places_of[some]);
-    else
-      put_wide_fours(out + total, b->shorts + i, places_of[some]);
-    total += count_bits(some);
-  }
-  return total;
+  return b->has_numbers ? pick_wide(out, b, marks, words, true)
+                        : pick_wide(out, b, marks, words, false);
 }
 
 static inline size_t put_ranks(int32_t* out, size_t first, const uint64_t* dims,
@@ -143,32 +145,30 @@ static inline size_t put_ranks(int32_t* out, size_t first, const uint64_t* dims,
   return count;
 }
 
+/* An addition moves the bit after each value to the next start: its carry runs
+ * through the dtype and the dims of the value. */
 static inline bool values_end(fnabi_block* b, const uint64_t* values,
                               const uint64_t* starts, size_t words) {
-  uint32_t bad = 0;
-  size_t count = 0;
-  for (size_t i = 0; i < words; i++)
-    count += put_places(b->list + count, 64 * i, starts[i]);
-  for (size_t j = 0; j + 1 < count; j++) {
-    size_t k = b->list[j], next = b->list[j + 1];
-    uint32_t value = values[k / 64] >> k % 64 & 1;
-    bad |= (0 - value) & (fnabi_stop_of(b, k) ^ b->places[next]);
-  }
-  return bad == 0;
-}
-
-static inline bool dtypes_fit(const fnabi_block* b, const uint64_t* dtypes,
-                              size_t words) {
-  uint32_t bad = 0;
-  for (size_t i = 0; i < words; i++)
-    for (uint64_t rest = dtypes[i]; rest != 0; rest &= rest - 1) {
-      size_t k = 64 * i + fnabi_lowest(rest);
-      uint32_t number = b->shorts[k],
-               size = (uint32_t)(b->places[k + 1] - b->places[k]);
-      bad |= (uint32_t)(number >= FNABI_SCALAR_TYPE_COUNT) |
-             (size - 2 - (number > 9));
+  uint16_t *begins = b->list, *stops = b->level;
+  size_t begun = 0, stopped = 0;
+  uint64_t carry = 0, last = 0;
+  for (size_t i = 0; i < words; i++) {
+    uint64_t others = ~starts[i], after = values[i] << 1 | last >> 63;
+    uint64_t sum = others + after, more = sum + carry;
+    carry = (sum < others) | (more < sum);
+    last = values[i];
+    uint64_t next = more & starts[i];
+    for (size_t k = 0; k < 64; k += 8) {
+      uint8_t value = (uint8_t)(values[i] >> k), some = (uint8_t)(next >> k);
+      put_fours(begins + begun, (const void*)(b->places + 64 * i + k),
+                places_of[some]);
+      put_stops(stops + stopped, b->places + 64 * i + k + 1,
+                b->shorts + 64 * i + k, places_of[value]);
+      begun += count_bits(some);
+      stopped += count_bits(value);
     }
-  return bad == 0;
+  }
+  return begun == stopped && same(stops, begins, begun);
 }
 
 #endif /* FNABI_KERNELS_BITS_H */

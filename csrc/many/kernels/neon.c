@@ -63,11 +63,14 @@ static inline void put_sums(uint16_t* out, uint16_t base, uint64_t bytes) {
 }
 
 /* Eight int16 at these indexes. */
-static inline int16x8_t shorts_at(const void* from, uint64_t places) {
+static inline uint8x16_t pick_shorts(uint8x16_t from, uint64_t places) {
   uint8x8_t low = vshl_n_u8(vcreate_u8(places), 1);
   uint8x8x2_t both = vzip_u8(low, vadd_u8(low, vdup_n_u8(1)));
-  return vreinterpretq_s16_u8(
-      vqtbl1q_u8(vld1q_u8(from), vcombine_u8(both.val[0], both.val[1])));
+  return vqtbl1q_u8(from, vcombine_u8(both.val[0], both.val[1]));
+}
+
+static inline int16x8_t shorts_at(const void* from, uint64_t places) {
+  return vreinterpretq_s16_u8(pick_shorts(vld1q_u8(from), places));
 }
 
 static inline void put_fours(uint16_t* shorts, const int16_t* fours,
@@ -104,6 +107,71 @@ static inline void put_wide_fours(int64_t* out, const uint16_t* from,
   vst1q_s64(out + 2, vmovl_s32(vget_high_s32(low)));
   vst1q_s64(out + 4, vmovl_s32(vget_low_s32(high)));
   vst1q_s64(out + 6, vmovl_s32(vget_high_s32(high)));
+}
+
+static inline void put_stops(uint16_t* out, const uint16_t* nexts,
+                             const uint16_t* numbers, uint64_t places) {
+  uint16x8_t sum = vaddq_u16(vld1q_u16(nexts), vld1q_u16(numbers));
+  uint8x16_t stop = vreinterpretq_u8_u16(vsubq_u16(sum, vdupq_n_u16(1)));
+  vst1q_u8((void*)out, pick_shorts(stop, places));
+}
+
+/* All ones in each of eight int16 before the end. */
+static inline uint16x8_t before_end(size_t count) {
+  static const uint16_t each[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  return vcltq_u16(vld1q_u16(each), vdupq_n_u16((uint16_t)count));
+}
+
+static inline bool same(const uint16_t* a, const uint16_t* b, size_t count) {
+  uint16x8_t bad = vdupq_n_u16(0);
+  for (size_t i = 0; i < count; i += 8) {
+    uint16x8_t differ = veorq_u16(vld1q_u16(a + i), vld1q_u16(b + i));
+    bad = vorrq_u16(bad, vandq_u16(differ, before_end(count - i)));
+  }
+  return vmaxvq_u16(bad) == 0;
+}
+
+static inline void look_up(uint8_t* out, const uint8_t* from,
+                           const uint8_t* table) {
+  uint8x16_t entries =
+      vorrq_u8(vorrq_u8(vld1q_u8(table), vld1q_u8(table + 16)),
+               vorrq_u8(vld1q_u8(table + 32), vld1q_u8(table + 48)));
+  for (int i = 0; i < 64; i += 16) {
+    uint8x16_t low = vandq_u8(vld1q_u8(from + i), vdupq_n_u8(15));
+    vst1q_u8(out + i, vqtbl1q_u8(entries, low));
+  }
+}
+
+/* The bit of each of eight elements. */
+static const uint8_t each_bit[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+
+static inline void put_low_bytes(uint8_t* out, const uint16_t* from,
+                                 uint64_t word) {
+  for (int i = 0; i < 64; i += 8) {
+    uint8x8_t bits = vdup_n_u8((uint8_t)(word >> i));
+    uint8x8_t some = vtst_u8(bits, vld1_u8(each_bit));
+    uint8x8_t low = vmovn_u16(vld1q_u16(from + i));
+    vst1_u8(out + i, vbsl_u8(some, low, vld1_u8(out + i)));
+  }
+}
+
+static inline bool dtypes_fit(const fnabi_block* b, const uint64_t* dtypes,
+                              size_t words) {
+  uint16x8_t bad = vdupq_n_u16(0);
+  for (size_t i = 0; i < 64 * words; i += 8) {
+    uint8x8_t bits = vdup_n_u8((uint8_t)(dtypes[i / 64] >> i % 64));
+    uint8x8_t some = vtst_u8(bits, vld1_u8(each_bit));
+    uint16x8_t number = vld1q_u16(b->shorts + i);
+    uint16x8_t size =
+        vsubq_u16(vld1q_u16(b->places + i + 1), vld1q_u16(b->places + i));
+    size = vaddq_u16(size, vcgtq_u16(number, vdupq_n_u16(9))); /* less 1 */
+    uint16x8_t wrong =
+        vorrq_u16(vcgeq_u16(number, vdupq_n_u16(FNABI_SCALAR_TYPE_COUNT)),
+                  veorq_u16(size, vdupq_n_u16(2)));
+    uint16x8_t here = vreinterpretq_u16_s16(vmovl_s8(vreinterpret_s8_u8(some)));
+    bad = vorrq_u16(bad, vandq_u16(wrong, here));
+  }
+  return vmaxvq_u16(bad) == 0;
 }
 
 /* The digit before each byte, or 0 where the run of digits has ended. */

@@ -91,9 +91,8 @@ static bool decode_raw(fnabi_block* b, fnabi_side_columns sides[2],
     fnabi_side_columns* out = &sides[i];
     const uint64_t* nodes = tokens[i].nodes;
     size_t n = out->nodes, m = out->dim_count;
-    pick8((uint8_t*)out->kinds + n, b->tags, raw_kinds, nodes, words);
-    pick_dtypes((uint8_t*)out->dtypes + n, b, raw_dtypes, t.typed, nodes,
-                words);
+    pick_values((uint8_t*)out->kinds + n, (uint8_t*)out->dtypes + n, b,
+                raw_kinds, raw_dtypes, t.typed, nodes, words);
     out->dim_count += pick64(out->dims + m, b, t.dims[i], words);
     out->nodes += put_ranks(out->shape_offsets + n, m, t.dims[i], nodes, words);
     out->shape_offsets[out->nodes] = (int32_t)out->dim_count;

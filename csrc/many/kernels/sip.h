@@ -2,6 +2,12 @@
  * what tokens.h requires, and these. abi/sip.c has the grammar.
  *
  *   deep_of(chunk)      bits of the bytes that are 0x80 or more
+ *   put_bytes(out, from, word)
+ *                       writes the bytes whose bits are set; returns their
+ *                       number, and may overwrite up to 64
+ *   pick8(out, from, table, marks, words)
+ *                       the same of many words, or (unless the table is NULL)
+ *                       its entries for the six low bits of these bytes
  *   put_depths(out, opens, closes, depth)
  *                       writes 64 depths: the first is `depth`, each next one
  *                       more by 1 for a bit in `opens` and less by the byte in

@@ -21,14 +21,11 @@
  *                          or is "-1". If that is 4, it writes no int32
  *   put_places(out, base, word)
  *                          the indexes of the bits, each plus `base`
- *   put_bytes(out, from, word)
- *                          the bytes whose bits are set
- *   pick8(out, from, table, marks, words)
- *                          the bytes whose bits are set, or (unless NULL) the
- *                          entries of a table for their six low bits
- *   pick_dtypes(out, block, table, typed, marks, words)
- *                          the table's entries for the tags whose bits are
- *                          set; for typed ones the number of the next token
+ *   pick_values(kinds, dtypes, block, kind_of, dtype_of, typed, marks, words)
+ *                          the entries of two tables for the six low bits of
+ *                          the tags whose bits are set; the dtype of a typed
+ *                          one is the number of the next token. The tags that
+ *                          have an entry other than 0 differ in four low bits
  *   pick64(out, block, marks, words)
  *                          the numbers whose bits are set
  *   put_ranks(out, first, dims, nodes, words)
@@ -178,9 +175,11 @@ FNABI_INLINE size_t find_tokens(fnabi_block* b, bool named, size_t from) {
     uint64_t digit4 =
         digit1 & BEFORE(digit, 2) & BEFORE(digit, 3) & BEFORE(digit, 4);
     uint64_t digit5 = digit4 & BEFORE(digit, 5);
-    uint64_t digit9 = digit5 & BEFORE(digit, 6) & BEFORE(digit, 7) &
-                      BEFORE(digit, 8) & BEFORE(digit, 9);
-    wrong |= named ? digit5 : digit9;
+    if (named)
+      wrong |= digit5;
+    else if (digit5 != 0)
+      wrong |= digit5 & BEFORE(digit, 6) & BEFORE(digit, 7) & BEFORE(digit, 8) &
+               BEFORE(digit, 9);
     wrong &= i < b->size / 64 ? ~UINT64_C(0) : up_to(b->size);
     if (wrong != 0) return row_of(b, 64 * i + fnabi_lowest(wrong));
     if (!named && !b->has_numbers && (ends & digit5) != 0)
