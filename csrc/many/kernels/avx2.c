@@ -142,8 +142,8 @@ static inline bool same(const uint16_t* a, const uint16_t* b, size_t count) {
   for (size_t i = 0; i < count; i += 16) {
     __m256i rest = _mm256_set1_epi16((short)(count - i));
     __m256i here = _mm256_cmpgt_epi16(rest, each);
-    __m256i equal = _mm256_cmpeq_epi16(load32(a + i), load32(b + i));
-    bad = _mm256_or_si256(bad, _mm256_andnot_si256(equal, here));
+    __m256i agree = _mm256_cmpeq_epi16(load32(a + i), load32(b + i));
+    bad = _mm256_or_si256(bad, _mm256_andnot_si256(agree, here));
   }
   return _mm256_testz_si256(bad, bad) != 0;
 }

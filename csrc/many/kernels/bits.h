@@ -168,7 +168,7 @@ static inline bool values_end(fnabi_block* b, const uint64_t* values,
       stopped += count_bits(value);
     }
   }
-  return begun == stopped && same(stops, begins, begun);
+  return same(stops, begins, stopped);
 }
 
 #endif /* FNABI_KERNELS_BITS_H */

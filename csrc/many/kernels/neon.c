@@ -19,12 +19,14 @@ static inline chunk load(const uint8_t* bytes) {
                   vld1q_u8(bytes + 48)}};
 }
 
+/* The bit of each byte of eight. */
+static const uint8_t each_bit[16] = {1, 2, 4, 8, 16, 32, 64, 128,
+                                     1, 2, 4, 8, 16, 32, 64, 128};
+
 /* A bit for each byte, all of whose bits are set or none: each byte keeps the bit
  * of its index modulo 8, and eight bytes at a time are added up. */
 static inline uint64_t bits_of(const uint8x16_t part[4]) {
-  static const uint8_t places[16] = {1, 2, 4, 8, 16, 32, 64, 128,
-                                     1, 2, 4, 8, 16, 32, 64, 128};
-  uint8x16_t each = vld1q_u8(places);
+  uint8x16_t each = vld1q_u8(each_bit);
   uint8x16_t low = vpaddq_u8(vandq_u8(part[0], each), vandq_u8(part[1], each));
   uint8x16_t high = vpaddq_u8(vandq_u8(part[2], each), vandq_u8(part[3], each));
   low = vpaddq_u8(low, high);
@@ -143,9 +145,6 @@ static inline void look_up(uint8_t* out, const uint8_t* from,
     vst1q_u8(out + i, vqtbl1q_u8(entries, low));
   }
 }
-
-/* The bit of each of eight elements. */
-static const uint8_t each_bit[8] = {1, 2, 4, 8, 16, 32, 64, 128};
 
 static inline void put_low_bytes(uint8_t* out, const uint16_t* from,
                                  uint64_t word) {
