@@ -293,6 +293,11 @@ def test_the_functions_that_libraries_look_up() -> None:
     assert builtin.find("ffi.NoSuchFunction") is None
 
 
+def test_no_signal_waits_after_the_end_of_python() -> None:
+    told = run_apart(ABSENT + BEGIN + 'of("check_at_exit")()', typed_library())
+    assert told == "at exit: 0\n"
+
+
 def test_a_walk_past_the_end_of_a_map() -> None:
     """It ends the process with libtvm_ffi."""
     told = run_apart(
@@ -415,6 +420,22 @@ print(strong_count(default).value - before)
 """
     )
     assert told == "1\n"
+
+
+def test_an_object_alone_owns_what_the_factory_of_a_default_returned() -> None:
+    told = both(
+        """
+        import gc
+        Sharing, owners = fnabi.get_type("typed.Sharing"), of("owners")
+        made = [Sharing(), Sharing(), Sharing([3])]
+        print([list(each.shared) for each in made], owners())
+        del made
+        gc.collect()
+        print(owners())
+        """,
+        typed_library(),
+    )
+    assert told == ["[[1, 2], [1, 2], [3]] 3", "1"]
 
 
 def test_an_attribute_that_is_refused_is_let_go() -> None:

@@ -120,6 +120,10 @@ def test_the_stream_of_the_first_tensor_on_a_device(framework: Any) -> None:
     apply(see, {"k": (kind(),)})
     apply.bind(see, kind())()
     assert seen == [33] * 4
+    ctypes.c_int.in_dll(dll, "device_id").value = 0
+    apply(lambda *_: seen.append(lib().stream_of(Device("cuda", 0)).value), kind())
+    assert seen.pop() == 32
+    ctypes.c_int.in_dll(dll, "device_id").value = 1
     assert stream_now() == outer
 
     def fail(*_: object) -> None:

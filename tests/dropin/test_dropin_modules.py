@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,11 +72,13 @@ WRONG: dict[str, Callable[[Any, Any], Any]] = {
     "load bytes": lambda _, package: package.load_module(b"/nothing.so"),
     "make one": lambda _, package: package.Module(1),
     "the system's": lambda _, package: package.system_lib().nothing,
-    "too few arguments": lambda module, _: module["add_one"](),
-    "an argument of a wrong type": lambda module, _: module["add_one"]("a"),
-    "function's attribute": lambda module, _: module["add_one"].nothing,
-    "function's item": lambda module, _: module["add_one"][0],
-    "copy of a function": lambda module, _: copy.deepcopy(module["add_one"]),
+    "too few arguments": lambda _, package: package.load_module(callee_library())["add"](1),
+    "an argument of a wrong type": lambda _, package: package.load_module(callee_library()).add(
+        1, "a"
+    ),
+    "function's attribute": lambda module, _: module["first"].nothing,
+    "function's item": lambda module, _: module["first"][0],
+    "copy of a function": lambda module, _: copy.deepcopy(module["first"]),
 }
 
 
@@ -113,6 +117,54 @@ def test_modules_have_what_those_of_the_original_have() -> None:
             ]
         )
     assert found[0] == found[1]
+
+
+ODD = """
+typedef struct { int index, zero; long long value; } any;
+#define EXPORT __attribute__((visibility("default")))
+#define SAY(name, number)                                                    \\
+  EXPORT int __tvm_ffi_##name(void* self, const any* args, int n, any* out) { \\
+    out->index = 1;                                                          \\
+    out->value = number;                                                     \\
+    return 0;                                                                \\
+  }
+SAY(__odd, 7)
+SAY(add, 8)
+"""
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a library that has a function whose name begins with underscores."""
+    source = tmp_path_factory.mktemp("odd") / "odd.c"
+    source.write_text(ODD)
+    return built("dropin_odd", "cc", str(source))
+
+
+def test_functions_are_attributes_as_in_the_original(odd: str) -> None:
+    found = []
+    for load in (theirs.load_module, ours.load_module, _loaded.load):
+        module, outer = load(odd), load(interop_library("c_plain"))
+        outer.import_module(module)
+        lacks = [not hasattr(outer, name) for name in ("add", "__odd", "_odd")]
+        same = module.add is module.add, module["add"] is module["add"]
+        found.append((lacks, same, getattr(module, "__odd")(), module.add()))
+    assert found == [([True] * 3, (True, False), 7, 8)] * 3
+
+
+def test_functions_as_attributes_do_not_keep_their_module(odd: str, tmp_path: Path) -> None:
+    for package in (theirs, ours):
+        path = str(shutil.copy(odd, tmp_path / f"{package.__name__}.so"))
+        module = package.load_module(path, keep_module_alive=False)
+        assert module.add() == 8
+        function = module.add
+        del module
+        gc.collect()
+        assert function() == 8
+        assert path in Path("/proc/self/maps").read_text()
+        del function
+        gc.collect()
+        assert path not in Path("/proc/self/maps").read_text()
 
 
 @pytest.fixture
@@ -177,7 +229,8 @@ def test_a_library_without_the_runtime() -> None:
     outer.import_module(plain)
     assert outer.imports == outer.imports_ == [plain]
     assert not outer.implements_function("halve")
-    assert outer.halve(3.0) == outer.get_function("halve", query_imports=True)(3.0) == 1.5
+    assert not hasattr(outer, "halve")
+    assert outer.get_function("halve", query_imports=True)(3.0) == plain.halve(3.0) == 1.5
     outer.clear_imports()
     assert outer.imports == []
     assert (plain.get_write_formats(), plain.inspect_source()) == ([], "")
@@ -195,3 +248,10 @@ def test_wrong_use_of_a_library_without_the_runtime(name: str) -> None:
             WRONG[name](module, None)
         outcomes.append((type(raised.value), str(raised.value)))
     assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("name", ["copy", "deepcopy", "pickle"])
+def test_a_library_without_the_runtime_is_not_copied(name: str) -> None:
+    for load in (ours.load_module, _loaded.load):
+        with pytest.raises(TypeError, match=r"does not support|cannot be copied or pickled"):
+            WRONG[name](load(interop_library("c_plain")), None)

@@ -6,6 +6,8 @@
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/ffi/tvm_ffi.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 
 namespace ffi = tvm::ffi;
@@ -61,6 +63,20 @@ class ShownObj : public ffi::Object {
 
   explicit ShownObj(int64_t given) : value(given) {}
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("typed.Shown", ShownObj, ffi::Object);
+};
+
+// Its default is made by a function, which returns the same array each time.
+class SharingObj : public ffi::Object {
+ public:
+  ffi::Array<int64_t> shared;
+
+  static ffi::Array<int64_t> Default() {
+    static ffi::Array<int64_t> made = {1, 2};
+    return made;
+  }
+
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("typed.Sharing", SharingObj, ffi::Object);
 };
 
 // Its names are none in Python, or have a meaning there.
@@ -188,6 +204,10 @@ static int64_t Registered() {
 
 static ffi::Any Negated(ffi::BigInt value) { return -value; }
 
+static void CheckAtExit() {
+  std::atexit([] { std::printf("at exit: %d\n", TVMFFIEnvCheckSignals()); });
+}
+
 // Registers a function whose metadata are no JSON.
 static void Undescribed() {
   ffi::Function five =
@@ -219,6 +239,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
         if (of->value < 0) TVM_FFI_THROW(ValueError) << "below zero";
         return ffi::String("<") + shown(of->value).cast<ffi::String>() + ">";
       });
+  refl::ObjectDef<SharingObj>().def_rw(
+      "shared", &SharingObj::shared,
+      refl::default_factory(ffi::Function::FromTyped(SharingObj::Default)));
   refl::ObjectDef<OddObj>()
       .def_rw("class", &OddObj::a, refl::default_value(7))
       .def_rw("two words", &OddObj::b, refl::default_value(7))
@@ -255,11 +278,13 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("typed.read_dtype", ReadDtype)
       .def("typed.write_dtype", WriteDtype)
       .def("typed.negated", Negated)
+      .def("typed.owners", [] { return SharingObj::Default().use_count() - 1; })
       .def("typed.row", Row)
       .def("typed.version", Version)
       .def("typed.allocated", Allocated)
       .def("typed.released", Released)
       .def("typed.registered", Registered)
+      .def("typed.check_at_exit", CheckAtExit)
       .def("typed.remove",
            [](ffi::String name) { ffi::Function::RemoveGlobal(name); });
 }

@@ -108,9 +108,8 @@ class LoadedModule:
         return found
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(f"Module has no function '{name}'")
-        return self.get_function(name, query_imports=True)
+        function = self.__dict__[name] = self.get_function(name)
+        return function
 
     def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):
@@ -174,6 +173,9 @@ class LoadedModule:
     def __call__(self, *args: Any) -> Any:
         """Call the function ``main``."""
         return self.get_function(self.entry_name)(*args)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a module cannot be copied or pickled")
 
     def __repr__(self) -> str:
         return f"Module(kind='library', {self._what})"

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from enum import IntEnum
+from functools import cache
 from typing import Any
 
 import fnabi.calls._module
@@ -52,19 +53,24 @@ class Module(fnabi.calls._module.Module, Object):
             AttributeError: There is none of this name.
 
         """
-        function = self._global("GetFunction")(self, name, query_imports)
+        function = _function_getter()(self, name, query_imports)
         if function is None:
             raise AttributeError(f"Module has no function '{name}'")
         function.__name__ = name
-        function.names = parameters = _parameters(self.address, name)
-        if parameters is not None:
+        library = _libraries.get(self.address)
+        if library is not None and (parameters := _parameters(library, name)) is not None:
+            function.names = parameters
             function.__signature__ = signature(None, parameters)
         return function
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(f"Module has no function '{name}'")
-        return self.get_function(name, query_imports=True)
+        function = self.__dict__[name] = self.get_function(name)
+        return function
+
+    def __del__(self) -> None:
+        attributes = self.__dict__  # its functions own the module, which would own them
+        for name in [name for name, each in attributes.items() if isinstance(each, lane.Function)]:
+            del attributes[name]
 
     def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):
@@ -155,10 +161,15 @@ _libraries: dict[int, int] = {}
 """What the loader has for the libraries that stay loaded, by the address of the module."""
 
 
-def _parameters(module: int, name: str) -> tuple[str, ...] | None:
+@cache
+def _function_getter() -> Any:
+    return api("ModuleGetFunction")
+
+
+@cache
+def _parameters(library: int, name: str) -> tuple[str, ...] | None:
     """Return the names of the parameters of a function, if its library has them."""
-    handle = _libraries.get(module)
-    address = handle and lane.library_symbol(handle, PARAMETERS + name)
+    address = lane.library_symbol(library, PARAMETERS + name)
     return parameter_names(lane.Function.from_address(address)()) if address else None
 
 
