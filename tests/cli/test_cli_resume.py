@@ -536,6 +536,28 @@ def test_a_journal_that_fnabi_has_not_written(capsys: pytest.CaptureFixture[str]
     assert " the journal of its parts is damaged; begins again\n" in told
 
 
+@pytest.mark.parametrize("back", ["the end of its bytes", "the input"])
+def test_a_journal_in_which_a_part_goes_back(back: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in "ab":
+        Path(name).write_text("sig\n" + f"{GOOD}\n" * 900)
+    assert decode("a", "b", "-o", "plain.jsonl") == 0
+    assert stopped(3, "a", "b", "-o", "out.jsonl") == 130
+    journal = Path(".out.jsonl.parts/journal")
+    made, part, *_ = (json.loads(line[9:]) for line in journal.read_bytes().splitlines())
+    end, _, footer, place, *rest = part
+    if back == "the input":
+        then = [1, *place[1:]]
+        lines = [[*part[:3], then, *rest], [end, 0, footer, [0, *place[1:]], *rest]]
+    else:
+        lines = [part, [end - 1, 0, footer, place, *rest]]
+    forge(journal, [made, *lines])
+    capsys.readouterr()
+    assert decode("--resume", "a", "b", "-o", "out.jsonl") == 0
+    assert "the journal of its parts is damaged; goes on after" in capsys.readouterr().err
+    if back != "the input":
+        assert Path("out.jsonl").read_bytes() == Path("plain.jsonl").read_bytes()
+
+
 def test_parts_that_are_no_files(capsys: pytest.CaptureFixture[str]) -> None:
     Path("in").write_text(GOOD)
     Path("other").write_text("x")
