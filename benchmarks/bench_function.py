@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from operator import attrgetter
 from subprocess import PIPE, Popen
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import fnabi
-import fnabi.dropin.tvm_ffi as dropin
 from loops import TIMES, benchmark_call
 from support.callee import callee_library, interop_library
 
@@ -72,20 +70,6 @@ def test_bound(benchmark: BenchmarkFixture, who: str) -> None:
     benchmark.group = f"{TIMES} calls bound to 3 ints"
     benchmark.extra_info["work"] = "call bound to 3 ints"
     benchmark_call(benchmark, call, *args)
-
-
-@pytest.mark.parametrize("who", LIBRARIES)
-@pytest.mark.parametrize("how", ["attributes", "items"])
-def test_function_of_a_module(benchmark: BenchmarkFixture, how: str, who: str) -> None:
-    """Modules of the drop-in, which has the names of tvm_ffi."""
-    package = dropin if who == "fnabi" else tvm_ffi
-    module = package.load_module(PLAIN)
-    assert module.add_ints(1, 2) == module["add_ints"](1, 2) == 3
-    benchmark.group = f"{TIMES} functions of a module, {how}"
-    if how == "items":
-        benchmark_call(benchmark, module.__getitem__, "add_ints")
-    else:
-        benchmark_call(benchmark, attrgetter("add_ints"), module)
 
 
 @pytest.mark.parametrize("who", LIBRARIES)

@@ -1271,7 +1271,8 @@ def test_other_devices_as_arguments(first):
         def __dlpack_device__(self):
             return self.parts
 
-    assert first(Placed((2, 3))) == Device("cuda:3")
+    for own in ((2, 3), [2, 3], (np.int32(2), np.int64(3)), (True + 1, 3.0)):
+        assert first(Placed(own)) == Device("cuda:3")
     for own, expected in (
         ((2, 1 << 31), r"DLPack has no device of type 2 and index 2147483648; expected"),
         ((2,), r"__dlpack_device__: expected type and index, got 1 numbers$"),
@@ -1285,6 +1286,7 @@ def test_other_devices_as_arguments(first):
     for text in ("cpu:0", "cuda:3", "rocm:1", "vulkan:0", "trn:2"):
         assert first(tvm_ffi.device(text)) == Device(text)
         assert str(Device(text)) == str(tvm_ffi.device(text))
+        assert tvm_ffi.get_global_func("testing.echo")(Device(text)) == tvm_ffi.device(text)
 
 
 # ----------------------------------------------------------------------------------- torch

@@ -47,10 +47,40 @@ int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out) {
   return 0;
 }
 
-int lane_device(PyObject* value, fnabi_dl_device* out) {
+bool lane_pair(PyObject* tuple, int* first, int* second) {
+  int* out[] = {first, second};
+  if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != 2) return false;
+  for (Py_ssize_t i = 0; i < 2; i++) {
+    int overflow;
+    long value = PyLong_AsLongAndOverflow(PyTuple_GetItem(tuple, i), &overflow);
+    if (value == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      return false;
+    }
+    if (overflow != 0 || value < INT_MIN || value > INT_MAX) return false;
+    *out[i] = (int)value;
+  }
+  return true;
+}
+
+int lane_device_ask(PyObject* value, fnabi_dl_device* out) {
   int type, id;
   if (read_parts(value, LANE_DLPACK_DEVICE, "ii", &type, &id, NULL) < 0)
     return -1;
+  *out = (fnabi_dl_device){type, id};
+  return 0;
+}
+
+int lane_device(PyObject* value, fnabi_dl_device* out) {
+  static PyObject* name; /* interned */
+  if (name == NULL) name = PyUnicode_InternFromString("__dlpack_device__");
+  if (name == NULL) return -1;
+  PyObject* pair = PyObject_CallMethodObjArgs(value, name, NULL);
+  if (pair == NULL) return -1;
+  int type, id;
+  bool good = lane_pair(pair, &type, &id);
+  Py_DECREF(pair);
+  if (!good) return lane_device_ask(value, out); /* which says what is wrong */
   *out = (fnabi_dl_device){type, id};
   return 0;
 }

@@ -3,6 +3,7 @@
 /* after Python.h, which settles what the system headers offer */
 #include "calls/tensor.h"
 #include "lane/calls/context.h"
+#include "lane/calls/dtype.h"
 #include "lane/calls/from_value.h"
 #include "lane/calls/init.h"
 #include "lane/calls/level.h"
@@ -195,23 +196,6 @@ static PyObject* export(fnabi_tensor_object* tensor, bool versioned,
   return capsule;
 }
 
-/* A tuple of two ints; raises nothing. */
-static bool pair_of(PyObject* tuple, int* first, int* second) {
-  int* out[] = {first, second};
-  if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != 2) return false;
-  for (Py_ssize_t i = 0; i < 2; i++) {
-    int overflow;
-    long value = PyLong_AsLongAndOverflow(PyTuple_GetItem(tuple, i), &overflow);
-    if (value == -1 && PyErr_Occurred()) {
-      PyErr_Clear();
-      return false;
-    }
-    if (overflow != 0 || value < INT_MIN || value > INT_MAX) return false;
-    *out[i] = (int)value;
-  }
-  return true;
-}
-
 enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, DLPACK_KEYWORDS };
 
 static PyObject* dlpack_names[DLPACK_KEYWORDS]; /* interned */
@@ -271,13 +255,13 @@ static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
   fnabi_dl_tensor* tensor = lane_tensor_in(self);
   if (tensor == NULL) return NULL;
   int major = 0, minor, type = tensor->device.type, id = tensor->device.id;
-  if (version != Py_None && !pair_of(version, &major, &minor)) {
+  if (version != Py_None && !lane_pair(version, &major, &minor)) {
     lane_type_error_got(
         version,
         "Tensor.__dlpack__: max_version: expected a tuple of two ints");
     return NULL;
   }
-  if (wanted != Py_None && !pair_of(wanted, &type, &id)) {
+  if (wanted != Py_None && !lane_pair(wanted, &type, &id)) {
     lane_type_error_got(
         wanted, "Tensor.__dlpack__: dl_device: expected a tuple of two ints");
     return NULL;
@@ -599,6 +583,11 @@ static PyObject* tensor_html(PyObject* self, PyObject* Py_UNUSED(none)) {
   return view ? PyObject_CallFunctionObjArgs(view, self, NULL) : NULL;
 }
 
+static PyObject* tensor_is_compact(PyObject* self, PyObject* Py_UNUSED(none)) {
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
+  return tensor ? PyBool_FromLong(fnabi_dl_compact(tensor, 'C')) : NULL;
+}
+
 static PyMethodDef tensor_methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))tensor_dlpack,
      METH_FASTCALL | METH_KEYWORDS,
@@ -634,6 +623,8 @@ static PyMethodDef tensor_methods[] = {
      METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\n"
      "Implement NumPy's array protocol; see `numpy`."},
+    {"_is_compact", tensor_is_compact, METH_NOARGS,
+     "Return whether the elements are adjacent, the last dim first."},
     {"_repr_html_", tensor_html, METH_NOARGS,
      "Return the tensor's view for notebooks, without its elements."},
     {"__tvm_ffi_object__", tensor_peer, METH_NOARGS,

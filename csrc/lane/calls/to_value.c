@@ -49,13 +49,14 @@ typedef enum kind {
   KIND_BUFFER,
   KIND_POINTER,
   KIND_DTYPE,
-  KIND_DTYPE_LIKE, /* determined for each object */
-  KIND_DEVICE,
-  KIND_ITEM,     /* a NumPy scalar */
-  KIND_INTEGRAL, /* int() of it */
-  KIND_REAL,     /* float() of it */
-  KIND_PEER,     /* an object of tvm_ffi */
-  KIND_PROTOCOL, /* __tvm_ffi_object__(), then the same for the others */
+  KIND_DTYPE_LIKE,  /* determined for each object */
+  KIND_DEVICE,      /* __dlpack_device__() */
+  KIND_DEVICE_LIKE, /* of another package */
+  KIND_ITEM,        /* a NumPy scalar */
+  KIND_INTEGRAL,    /* int() of it */
+  KIND_REAL,        /* float() of it */
+  KIND_PEER,        /* an object of tvm_ffi */
+  KIND_PROTOCOL,    /* __tvm_ffi_object__(), then the same for the others */
   KIND_PROTOCOL_VALUE,
   KIND_PROTOCOL_INT,
   KIND_PROTOCOL_FLOAT,
@@ -118,9 +119,9 @@ static kind find_kind(asked* of) {
   if (derives_from_ours(of, LANE_DTYPE) || derives(of, "tvm_ffi", "dtype") ||
       derives(of, "numpy", "dtype") || derives(of, "torch", "dtype"))
     return KIND_DTYPE;
-  if (derives_from_ours(of, LANE_DEVICE) || derives(of, "tvm_ffi", "Device") ||
-      derives(of, "torch", "device"))
-    return KIND_DEVICE;
+  if (derives_from_ours(of, LANE_DEVICE)) return KIND_DEVICE;
+  if (derives(of, "tvm_ffi", "Device") || derives(of, "torch", "device"))
+    return KIND_DEVICE_LIKE;
   if (derives(of, "tvm_ffi", "Shape") && !has(of, "__tvm_ffi_object__"))
     return KIND_SHAPE;
   if (derives(of, "tvm_ffi.core", "CObject")) return KIND_PEER;
@@ -228,9 +229,10 @@ static int view_dtype(PyObject* value, bool fixed, fnabi_any* out) {
   return LANE_BORROWED;
 }
 
-static int view_device(PyObject* value, fnabi_any* out) {
+static int view_device(PyObject* value, bool has_method, fnabi_any* out) {
   fnabi_dl_device device;
-  if (lane_device(value, &device) < 0) return -1;
+  if ((has_method ? lane_device : lane_device_ask)(value, &device) < 0)
+    return -1;
   fnabi_any_set(out, FNABI_INDEX_DEVICE, 0);
   out->v_device = device;
   return LANE_BORROWED;
@@ -496,7 +498,9 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
     case KIND_DTYPE_LIKE:
       return view_dtype(value, false, out);
     case KIND_DEVICE:
-      return view_device(value, out);
+      return view_device(value, true, out);
+    case KIND_DEVICE_LIKE:
+      return view_device(value, false, out);
     case KIND_ITEM:
       return view_item(value, out);
     case KIND_INTEGRAL:

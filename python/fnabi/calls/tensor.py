@@ -16,6 +16,7 @@ DLPack's numbers of dtypes and devices are those of its version 1.3.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -168,6 +169,9 @@ class Device:
 
     def __hash__(self) -> int:
         return hash((self.type, self.id))
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.type, self.id
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Device, (self.type, self.id)
@@ -335,13 +339,22 @@ def dlpack_device(x: object) -> tuple[int, int]:
         )
     if hasattr(x, "dlpack_device_type"):
         return int(device.dlpack_device_type()), int(device.index)
-    kind = getattr(x, "type", None)
+    if type(x).__module__ == "torch":  # immutable, and each tensor makes its own
+        return _known_device(x)
+    return _device_of_name(x)
+
+
+def _device_of_name(device: Any) -> tuple[int, int]:
+    kind = getattr(device, "type", None)
     if not isinstance(kind, str):
-        raise ArgumentTypeError(f"expected a device, got {type_name(x)}")
+        raise ArgumentTypeError(f"expected a device, got {type_name(device)}")
     code = {"hip": 10, "xpu": 14, "mps": 8}.get(kind) or _DEVICES.get(kind)
     if code is None:
-        raise ArgumentValueError(f"DLPack has no device for {x!r}")
+        raise ArgumentValueError(f"DLPack has no device for {device!r}")
     return code, device.index or 0
+
+
+_known_device = lru_cache(maxsize=64)(_device_of_name)
 
 
 def __getattr__(name: str) -> object:

@@ -87,11 +87,9 @@ def _ctypes_handle(self: Any) -> ctypes.c_void_p:
 
 def _same_as(self: Any, other: Any) -> bool:
     """Return whether another one refers to the same object."""
+    if isinstance(self, AnyObject) and isinstance(other, AnyObject):
+        return self.address == other.address
     return hasattr(other, "__chandle__") and address_of(self) == other.__chandle__()
-
-
-def _equal(self: Any, other: object) -> bool:
-    return _same_as(self, other)
 
 
 def unequal(self: Any, other: object) -> Any:
@@ -199,7 +197,7 @@ class Object(CObject):
         """Take over the object of another one."""
         lane.move_object(self, other)
 
-    __eq__ = _equal
+    __eq__ = _same_as
     __ne__ = unequal
     __hash__ = _hashed
 
@@ -243,7 +241,7 @@ Function.same_as = Function.is_ = _same_as
 Function.__move_handle_from__ = lambda self, other: lane.move_function(self, other)
 Function.__from_extern_c__ = staticmethod(_from_extern_c)
 Function.__from_mlir_packed_safe_call__ = staticmethod(_from_mlir_packed_safe_call)
-Function.__eq__ = _equal
+Function.__eq__ = _same_as
 Function.__ne__ = unequal
 Function.__hash__ = _hashed
 Function.__repr__ = lambda self: "ffi.Function"

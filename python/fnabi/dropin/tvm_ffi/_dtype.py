@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from enum import IntEnum
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -46,14 +47,19 @@ class DataTypeCode(IntEnum):
 
 def _parts_of(text: str) -> tuple[int, int, int]:
     """Return DLPack's code, bits and lanes of a name."""
+    custom = text.startswith("custom") and _CUSTOM.fullmatch(text)
+    if not custom:
+        return _known_parts(text)
+    known = get_global_func("dtype.get_custom_type_code", allow_missing=True)
+    if known is None:
+        raise ValueError(f"unknown dtype `{text}`: no function `dtype.get_custom_type_code`")
+    return known(custom[1]), int(custom[2] or 32), int(custom[3] or 1)
+
+
+@lru_cache(maxsize=1024)
+def _known_parts(text: str) -> tuple[int, int, int]:
     if text in ("", "void"):
         return 3, 0, 0
-    custom = _CUSTOM.fullmatch(text)
-    if custom:
-        known = get_global_func("dtype.get_custom_type_code", allow_missing=True)
-        if known is None:
-            raise ValueError(f"unknown dtype `{text}`: no function `dtype.get_custom_type_code`")
-        return known(custom[1]), int(custom[2] or 32), int(custom[3] or 1)
     scaled = _VSCALE.fullmatch(text)
     name = scaled[1] if scaled else _BITS.get(text, text)
     try:
@@ -72,6 +78,10 @@ def _parts_of(text: str) -> tuple[int, int, int]:
 
 def _text_of(code: int, bits: int, lanes: int) -> str:
     """Return the name of a dtype."""
+    return (_new_text if code >= _CUSTOM_CODE else _known_text)(code, bits, lanes)
+
+
+def _new_text(code: int, bits: int, lanes: int) -> str:
     if (code, bits, lanes) == (3, 0, 0):
         return ""
     if lanes >= 1 << 15:  # DLPack's lanes are unsigned, those of a vector that scales negative
@@ -85,6 +95,9 @@ def _text_of(code: int, bits: int, lanes: int) -> str:
         if known is not None:
             return f"custom[{known(code)}]" + (f"x{lanes}" if lanes != 1 else "")
     return str(dtype_of(code, bits, lanes))
+
+
+_known_text = lru_cache(maxsize=1024)(_new_text)
 
 
 class _Parts:
@@ -171,8 +184,7 @@ class dtype(str, _Parts):
     def __repr__(self) -> str:
         return f"dtype({str.__repr__(self)})"
 
-    def __str__(self) -> str:
-        return str.__str__(self)
+    __str__ = str.__str__
 
     def with_lanes(self, lanes: int) -> dtype:
         """Return a vector of the same elements."""

@@ -36,16 +36,7 @@ class Tensor(lane.Tensor, Object):
         """Return one of the dims."""
         return self.shape[idx]
 
-    def is_contiguous(self) -> bool:
-        """Return whether the elements are compact, the last dim first."""
-        step = 1
-        if self.numel() == 0:
-            return True
-        for dim, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
-            if dim != 1 and stride != step:
-                return False
-            step *= dim
-        return True
+    is_contiguous = _Plain._is_compact
 
     def _to_dlpack(self) -> Any:
         return self.__dlpack__()

@@ -43,7 +43,7 @@ _NAMES = {number: name for name, number in _DEVICES.items()}
 class Device:
     """A device: its type and its index among the devices of that type."""
 
-    __slots__ = ("_id", "_kind")
+    __slots__ = ("_parts",)
 
     _DEVICE_TYPE_TO_NAME: ClassVar[dict[DLDeviceType, str]] = {
         kind: _NAMES[kind] for kind in DLDeviceType
@@ -68,28 +68,25 @@ class Device:
         else:
             kind = c_int(device_type, 32)
         try:
-            self._id = 0 if index is None else c_int(as_int(index), 32)
+            self._parts = kind, 0 if index is None else c_int(as_int(index), 32)
         except TypeError:
             raise TypeError(f"Invalid device index: {index}") from None
-        self._kind = kind
 
     def __reduce__(self) -> Any:
-        return type(self), (self._kind, self._id)
+        return type(self), self._parts
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Device):
-            return False
-        return (self._kind, self._id) == (other._kind, other._id)
+        return isinstance(other, Device) and self._parts == other._parts
 
     def __hash__(self) -> int:
-        return hash((self._kind, self._id))
+        return hash(self._parts)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self._kind, self._id
+        return self._parts
 
     def __device_type_name__(self) -> str:
         """Return the name of the type."""
-        return _NAMES.get(self._kind, "unknown")
+        return _NAMES.get(self._parts[0], "unknown")
 
     @property
     def type(self) -> str:
@@ -99,17 +96,17 @@ class Device:
     @property
     def index(self) -> int:
         """The index among the devices of the type."""
-        return self._id
+        return self._parts[1]
 
     def dlpack_device_type(self) -> int:
         """Return DLPack's number of the type."""
-        return self._kind
+        return self._parts[0]
 
     def __str__(self) -> str:
-        return f"{self.type}:{self._id}"
+        return f"{self.type}:{self.index}"
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}', index={self._id})"
+        return f"device(type='{self.type}', index={self.index})"
 
 
 def device(device_type: str | int | DLDeviceType, index: int | None = None) -> Device:

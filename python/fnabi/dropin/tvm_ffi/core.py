@@ -339,4 +339,4 @@ def _env_set_current_stream(device_type: int, device_id: int, handle: Any) -> in
 
 def _env_get_current_stream(device_type: int, device_id: int) -> int:
     """Return the current stream of a device."""
-    return stream.get_raw_stream(AnyDevice(device_type, device_id))
+    return lane.get_stream(device_type, device_id)
