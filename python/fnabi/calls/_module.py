@@ -24,11 +24,10 @@ from fnabi._base import lane
 from fnabi._base.files import check_regular, path_text
 from fnabi.calls import library
 from fnabi.calls.reflection import Instance, fields_of
-from fnabi.calls.schema import FunctionSchema, parse, signature
+from fnabi.calls.registry import describe
 from fnabi.errors import (
     ArgumentTypeError,
     FnabiError,
-    FormatError,
     LibraryError,
     MissingAttributeError,
     MissingKeyError,
@@ -148,13 +147,7 @@ class Module(Instance):
         self._keep()
         function.__name__ = name
         function.__doc__ = self._global("GetFunctionDoc")(self, name, query_imports)
-        function.schema = None
-        text = self._global("GetFunctionMetadata")(self, name, query_imports)
-        if text is not None:
-            with suppress(FormatError):  # the function can be called without
-                function.schema = parse(text).schema
-        if isinstance(function.schema, FunctionSchema):
-            function.__signature__ = signature(function.schema)
+        describe(function, self._global("GetFunctionMetadata")(self, name, query_imports))
         found: lane.Function = function
         return found
 

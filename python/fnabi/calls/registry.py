@@ -243,7 +243,7 @@ def accept_function(name: str, function: lane.Function, override: bool, metadata
     _register(name, function, bool(override), metadata)
     if name in _own and lane.callable_of(function) is None:
         function.__name__ = name
-        _describe(function, metadata)
+        describe(function, metadata)
 
 
 _pinned: dict[tuple[str, lane.Function], None] = {}
@@ -273,12 +273,12 @@ def _get(name: str) -> lane.Function | None:
     if wrapped is not None:
         return _about(function, name, wrapped)
     function.__name__ = name
-    _describe(function, metadata_of(name))
+    describe(function, metadata_of(name))
     return function
 
 
-def _describe(function: lane.Function, text: str) -> None:
-    """Add what a library says of a function."""
+def describe(function: lane.Function, text: str | None) -> None:
+    """Add what a library says of a function, as JSON."""
     function.schema, signature = _parsed(text) if text else (None, None)
     if signature is not None:
         function.__signature__ = signature
