@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
@@ -22,6 +23,7 @@ DTypeKind: TypeAlias = Literal[
     "signed", "unsigned", "signless", "float", "bfloat", "complex", "bool", "index", "handle"
 ]
 
+_KINDS = get_args(DTypeKind)
 _PREFIX = {"signed": "int", "unsigned": "uint", "signless": "i"}
 
 # The names of dtypes in NumPy and ml_dtypes. NumPy's own are listed, because its other names
@@ -122,8 +124,8 @@ class _DTypeMeta(msgspec.StructMeta):
                         "DType: bits: missing beside format and lanes, which a name contains"
                     )
                 return _parsed(kind, "DType: kind")
-            if kind not in get_args(DTypeKind):
-                kinds = f"one of {', '.join(get_args(DTypeKind))}"
+            if kind not in _KINDS:
+                kinds = f"one of {', '.join(_KINDS)}"
                 raise argument_error("DType: kind", kinds, kind, str)
             for name, number in ("bits", bits), ("lanes", lanes):
                 if not isinstance(number, int):
@@ -263,18 +265,7 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
             raise ArgumentTypeError(
                 f"DType.from_numpy: dtype: expected a NumPy dtype, got {type_name(dtype)}"
             ) from problem
-        if not given.isnative:
-            raise ArgumentValueError(
-                f"DType.from_numpy: dtype: {given.str} is not in the byte order of this machine;"
-                ' convert with array.astype(array.dtype.newbyteorder("="))'
-            )
-        match = re.fullmatch(_NUMPY_NAME, given.name)
-        if match:
-            prefix, bits, format = match.groups()
-            found = cls(_NUMPY_KINDS[prefix], int(bits or 1), format or "")
-            if given.name in NUMPY_OWN or given.type.__module__ == "ml_dtypes":
-                return found
-        raise ArgumentValueError(f"DType.from_numpy: dtype: no DType for {given}")
+        return _of_numpy(given)
 
     @classmethod
     def from_format(cls, format: str) -> DType:
@@ -325,6 +316,22 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         if self.kind == "handle" and self.bits == self.lanes == 0 and not self.format:
             return "void"
         return self._lane if self.lanes == 1 else f"{self._lane}x{self.lanes}"
+
+
+@lru_cache(maxsize=256)
+def _of_numpy(given: np.dtype[Any]) -> DType:
+    if not given.isnative:
+        raise ArgumentValueError(
+            f"DType.from_numpy: dtype: {given.str} is not in the byte order of this machine;"
+            ' convert with array.astype(array.dtype.newbyteorder("="))'
+        )
+    match = re.fullmatch(_NUMPY_NAME, given.name)
+    if match:
+        prefix, bits, format = match.groups()
+        found = DType(_NUMPY_KINDS[prefix], int(bits or 1), format or "")
+        if given.name in NUMPY_OWN or given.type.__module__ == "ml_dtypes":
+            return found
+    raise ArgumentValueError(f"DType.from_numpy: dtype: no DType for {given}")
 
 
 def _parsed(text: object, where: str) -> DType:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -362,7 +362,7 @@ class Marshaller:
             raise Unfit(f"could not convert value to numpy array: {problem}", kind) from problem
         # The runtime makes NumPy's integers signed, even if the module has signless ones.
         element = None if type is None or type.dtype.kind == "signless" else type.dtype
-        element = element or _element_of(array.dtype)
+        element = element or _element_of(array)
         if element.bits < 8 and element.kind != "bool":
             return self._packed_view(array, element)
         if array.dtype.type.__module__ == "ml_dtypes":  # which have no buffer protocol
@@ -599,11 +599,9 @@ def element_type(dtype: DType) -> int | None:
     return None if kind is None else kind << 24 | (8 if dtype.kind == "bool" else dtype.bits)
 
 
-@lru_cache(maxsize=256)
-def _element_of(dtype: Any) -> DType:
-    """Return the type of elements of a NumPy dtype."""
+def _element_of(array: Any) -> DType:
     try:
-        return DType.from_numpy(dtype)
+        return DType.from_numpy(array.dtype)
     except CallError as problem:
         raise Unfit(str(problem).removeprefix("DType.from_numpy: dtype: ")) from None
 
