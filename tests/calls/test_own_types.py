@@ -294,7 +294,7 @@ def test_the_functions_that_libraries_look_up() -> None:
 
 
 def test_no_signal_waits_after_the_end_of_python() -> None:
-    told = run_apart(ABSENT + BEGIN + 'of("check_at_exit")()', typed_library())
+    told = run_apart(ABSENT + BEGIN + 'of("at_exit")()', typed_library())
     assert told == "at exit: 0\n"
 
 

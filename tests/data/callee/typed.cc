@@ -284,7 +284,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("typed.allocated", Allocated)
       .def("typed.released", Released)
       .def("typed.registered", Registered)
-      .def("typed.check_at_exit", CheckAtExit)
+      .def("typed.at_exit", CheckAtExit)
       .def("typed.remove",
            [](ffi::String name) { ffi::Function::RemoveGlobal(name); });
 }
