@@ -145,6 +145,12 @@ def function_bound() -> Workload:
     return lambda call: call(), [function.bind(*arguments) for arguments in ARGUMENTS] * 10
 
 
+def function_device() -> Workload:
+    device = resolve_name("fnabi:Device")
+    function = resolve_name("fnabi:Function")(lambda *arguments: None)
+    return function, [device(kind, 1) for kind in ("cpu", "cuda", "rocm", "vulkan")] * 10
+
+
 def tensor() -> Workload:
     import numpy as np
 
@@ -191,6 +197,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "map dict": lambda: made("Map", lambda keys: dict.fromkeys(keys, 1), "todict"),
     "function call": function_call,
     "function bound": function_bound,
+    "function device": function_device,
     "tensor argument": tensor,
     "tensor numpy": tensor_numpy,
 }
