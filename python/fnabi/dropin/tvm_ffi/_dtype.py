@@ -47,19 +47,23 @@ class DataTypeCode(IntEnum):
 
 def _parts_of(text: str) -> tuple[int, int, int]:
     """Return DLPack's code, bits and lanes of a name."""
-    custom = text.startswith("custom") and _CUSTOM.fullmatch(text)
-    if not custom:
-        return _known_parts(text)
+    found = _known_parts(text)
+    if isinstance(found, tuple):
+        return found
     known = get_global_func("dtype.get_custom_type_code", allow_missing=True)
     if known is None:
         raise ValueError(f"unknown dtype `{text}`: no function `dtype.get_custom_type_code`")
-    return known(custom[1]), int(custom[2] or 32), int(custom[3] or 1)
+    return known(found[1]), int(found[2] or 32), int(found[3] or 1)
 
 
 @lru_cache(maxsize=1024)
-def _known_parts(text: str) -> tuple[int, int, int]:
+def _known_parts(text: str) -> tuple[int, int, int] | re.Match[str]:
+    """Return the same, or what the name of a program's own dtype consists of."""
     if text in ("", "void"):
         return 3, 0, 0
+    custom = _CUSTOM.fullmatch(text)
+    if custom:
+        return custom
     scaled = _VSCALE.fullmatch(text)
     name = scaled[1] if scaled else _BITS.get(text, text)
     try:
