@@ -26,6 +26,7 @@ import pytest
 
 import fnabi
 from fnabi import ArgumentValueError, CallError, Function, LibraryError
+from fnabi._base import lane
 from support.apart import run_apart
 from support.callee import SOURCES, callee_library, exported, interop_library
 from support.sanitizers import SANITIZE, check_grown, check_nothing_kept, resident
@@ -1173,3 +1174,12 @@ def test_which_cycles_are_collected() -> None:
     del weak[1]().function  # as the documentation says: clear one of its members
     gc.collect()
     assert weak[1]() is None
+
+
+def test_a_class_of_functions_lets_its_base_go():
+    def made():
+        lane.function_class("tests.Temporary")
+        gc.collect()
+        return sys.getrefcount(Function)
+
+    assert made() == made()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import pickle
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
@@ -89,6 +90,18 @@ def test_who_takes_an_array_first() -> None:
 def test_what_is_no_capsule(name: str, give: Callable[[], object], problem: str) -> None:
     with pytest.raises(CallError, match=f"^decode_columns: strings: .*{problem}"):
         fnabi.decode_columns(Giver(give(), name))
+
+
+def test_the_name_of_what_is_no_capsule_is_let_go() -> None:
+    class Given:
+        pass
+
+    def refused() -> int:
+        with pytest.raises(CallError, match=r"got Given$"):
+            fnabi.decode_columns(Giver(Given(), "stream"))
+        return sys.getrefcount(Given.__name__)
+
+    assert refused() == refused()
 
 
 def test_the_lane_refuses() -> None:

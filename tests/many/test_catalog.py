@@ -290,6 +290,8 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
         CallError, match=r"Catalog\.find: pattern: expected str or Pattern, got int"
     ):
         catalog.find(7)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"Catalog\.find: function: expected str, got int"):
+        catalog.find(function=7)  # type: ignore[arg-type]
     with pytest.raises(CallError, match="with accepts, its inputs must be"):
         catalog.find("f32 -> *", accepts=[b""])
     with pytest.raises(CallError, match=r"Catalog\.find: limit: 0 is below 1"):
