@@ -1183,3 +1183,17 @@ def test_a_class_of_functions_lets_its_base_go():
         return sys.getrefcount(Function)
 
     assert made() == made()
+
+
+def test_only_a_function_that_is_described_has_a_schema():
+    function = Function(len)
+    library = fnabi.load_module(callee_library())
+    assert function.schema is None
+    assert str(library.add.schema) == "(int, int) -> int"
+    assert Function(lambda value: value)(function).schema is None
+    kept = [1]
+    before = sys.getrefcount(kept)
+    function.schema = kept
+    assert function.schema is kept
+    del function
+    assert sys.getrefcount(kept) == before

@@ -473,7 +473,8 @@ PyObject* lane_function_new(fnabi_call call, void* handle, fnabi_object* object,
   self->object = object;
   Py_XINCREF(keep);
   self->keep = keep;
-  self->name = self->names = self->dict = self->weak = NULL;
+  self->name = self->names = self->schema = NULL;
+  self->dict = self->weak = NULL;
   self->release_gil = 1;
   self->plain = 0;
   self->allow_read_only = 0;

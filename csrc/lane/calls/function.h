@@ -13,6 +13,7 @@ typedef struct lane_function {
   PyObject* keep;       /* keeps the code of `call` loaded, or NULL */
   PyObject* name;       /* a str, or NULL */
   PyObject* names;      /* of the parameters, a tuple, or NULL */
+  PyObject* schema;     /* its type, or NULL */
   const struct lane_dialect* dialect; /* of its results, or NULL */
   PyObject* dict;
   PyObject* weak;

@@ -83,6 +83,7 @@ static int function_traverse(PyObject* function, visitproc visit, void* arg) {
   lane_function* self = (lane_function*)function;
   Py_VISIT(Py_TYPE(function));
   Py_VISIT(self->keep);
+  Py_VISIT(self->schema);
   Py_VISIT(self->dict);
   return 0;
 }
@@ -96,6 +97,7 @@ static void function_dealloc(PyObject* function) {
   Py_XDECREF(self->keep);
   Py_XDECREF(self->name);
   Py_XDECREF(self->names);
+  Py_XDECREF(self->schema);
   Py_XDECREF(self->dict);
   PyObject_GC_Del(function);
   Py_DECREF(type);
@@ -238,6 +240,8 @@ static PyMemberDef function_members[] = {
      NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(lane_function, weak), READONLY,
      NULL},
+    {"schema", T_OBJECT, offsetof(lane_function, schema), 0,
+     "Its type, a fnabi.schema.Schema, or None where no library describes it."},
     {"release_gil", T_BOOL, offsetof(lane_function, release_gil), 0,
      "Whether calls release the GIL. False is faster, for functions that are "
      "short and wait\nfor no other thread."},

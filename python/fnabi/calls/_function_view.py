@@ -24,7 +24,7 @@ def function_view(function: Function) -> str:
 
     facts = (
         ("signature", code(call_text(function)) if call_text(function) else ""),
-        ("type", code(function.schema) if getattr(function, "schema", None) else ""),
+        ("type", code(function.schema) if function.schema else ""),
         ("about", escaped(first_line(function))),
     )
     return title(function) + fact_table((name, value) for name, value in facts if value)

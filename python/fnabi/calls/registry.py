@@ -289,7 +289,6 @@ def _about(function: lane.Function, name: str, wrapped: Callable[..., Any]) -> l
     function.__name__ = name
     function.__doc__ = getattr(wrapped, "__doc__", None)
     function.__dict__["__wrapped__"] = wrapped
-    function.schema = None
     return function
 
 
