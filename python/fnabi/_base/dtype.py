@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import struct
 import sys
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
@@ -265,7 +264,12 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
             raise ArgumentTypeError(
                 f"DType.from_numpy: dtype: expected a NumPy dtype, got {type_name(dtype)}"
             ) from problem
-        return _of_numpy(given)
+        found = _of_number.get(given.num)
+        if found is None or not given.isnative:
+            found = _of_numpy(given)
+            if given.num >= 0:
+                _of_number[given.num] = found
+        return found
 
     @classmethod
     def from_format(cls, format: str) -> DType:
@@ -318,7 +322,10 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         return self._lane if self.lanes == 1 else f"{self._lane}x{self.lanes}"
 
 
-@lru_cache(maxsize=256)
+_of_number: dict[int, DType] = {}
+"""By NumPy's number of a dtype, which needs no memory as a hash of the dtype does."""
+
+
 def _of_numpy(given: np.dtype[Any]) -> DType:
     if not given.isnative:
         raise ArgumentValueError(
