@@ -167,6 +167,18 @@ def test_functions_as_attributes_do_not_keep_their_module(odd: str, tmp_path: Pa
         assert path not in Path("/proc/self/maps").read_text()
 
 
+def test_other_attributes_last_as_long_as_the_module(odd: str) -> None:
+    module = ours.load_module(odd)
+    module.hook, module.number = ours.convert(lambda: 9), 3
+    assert (module.add(), module.hook()) == (8, 9)
+    kept = ours.Array([module])
+    del module
+    gc.collect()
+    again = vars(kept[0])
+    assert {*again} == {"hook", "number"}
+    assert (again["hook"](), kept[0].add()) == (9, 8)
+
+
 @pytest.fixture
 def torch() -> Any:
     return pytest.importorskip("torch", reason="torch is not installed")

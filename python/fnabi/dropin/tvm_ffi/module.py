@@ -68,9 +68,9 @@ class Module(fnabi.calls._module.Module, Object):
         return function
 
     def __del__(self) -> None:
-        attributes = self.__dict__  # its functions own the module, which would own them
-        for name in [name for name, each in attributes.items() if isinstance(each, lane.Function)]:
-            del attributes[name]
+        for name, each in [*self.__dict__.items()]:
+            if isinstance(each, lane.Function) and getattr(each, "__name__", None) == name:
+                del self.__dict__[name]  # it owns the module, which would own it
 
     def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):
