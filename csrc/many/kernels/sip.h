@@ -104,14 +104,13 @@ FNABI_COLD void cut_names(fnabi_block* b) {
 }
 
 /* Finds the names and tokens of the block, or of the rows before one whose
- * tokens are wrong. They must be twice as many as of raw texts, for all tokens
- * are found again. Returns false when the block must be decoded row by row. */
+ * tokens are wrong. Returns false when the block must be decoded row by row. */
 static bool find_all(fnabi_block* b) {
   if (!find_names(b)) return false;
-  for (bool cut = false;; cut = true) {
-    size_t row = find_tokens(b, true, 0);
+  for (size_t from = 0;; from = b->size / 64) {
+    size_t row = find_tokens(b, true, from);
     if (row == b->rows) return true;
-    if (cut || row < 2 * CUT_LEAST) return false;
+    if (row < CUT_LEAST) return false;
     cut_block(b, row);
     cut_names(b);
   }

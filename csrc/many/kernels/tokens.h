@@ -111,11 +111,12 @@ FNABI_INLINE byte_kinds kinds_of(const fnabi_block* b, size_t i, chunk c,
 
 /* What comes before the chunk from which find_tokens goes on. Of `one` only the
  * last bit is needed. */
-FNABI_INLINE byte_kinds kinds_before(const fnabi_block* b, size_t from) {
+FNABI_INLINE byte_kinds kinds_before(const fnabi_block* b, size_t from,
+                                     bool named) {
   byte_kinds kinds = {0};
   if (from == 0) return kinds;
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD + 64 * (from - 1);
-  kinds = kinds_of(b, from - 1, load(text), false);
+  kinds = kinds_of(b, from - 1, load(text), named);
   kinds.one = kinds.digit & kinds.dash << 1;
   return kinds;
 }
@@ -131,8 +132,8 @@ static size_t row_of(const fnabi_block* b, size_t place) {
  * a tag; a digit, '!' or tag follows a digit; a tag or name follows '!'. A '!'
  * follows the numbers that are lengths of spans, and no others. Numbers have at
  * most eight digits, or four in texts with names; "-1", which only follows `d`,
- * is -1. Goes on from a chunk that it has reached before, unless there are
- * names. Returns the first row that is wrong, b->rows if none is. */
+ * is -1. Goes on from a chunk that it has reached before. Returns the first row
+ * that is wrong, b->rows if none is. */
 FNABI_INLINE size_t find_tokens(fnabi_block* b, bool named, size_t from) {
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD;
   size_t tokens = 0, numbers = 0;
@@ -144,16 +145,14 @@ FNABI_INLINE size_t find_tokens(fnabi_block* b, bool named, size_t from) {
     carry = b->marks[from].carry;
     tokens = b->marks[from].tokens;
     numbers = b->marks[from].numbers;
-    last = kinds_before(b, from);
+    last = kinds_before(b, from, named);
   }
 #define BEFORE(kind, n) (now.kind << (n) | last.kind >> (64 - (n)))
   for (size_t i = from; i < words_of(b->size); i++) {
     chunk c = load(text + 64 * i);
-    if (!named) {
-      b->marks[i].carry = carry;
-      b->marks[i].tokens = (uint16_t)tokens;
-      b->marks[i].numbers = (uint16_t)numbers;
-    }
+    b->marks[i].carry = carry;
+    b->marks[i].tokens = (uint16_t)tokens;
+    b->marks[i].numbers = (uint16_t)numbers;
     now = kinds_of(b, i, c, named);
     uint64_t digit1 = BEFORE(digit, 1), between1 = BEFORE(between, 1),
              dash1 = BEFORE(dash, 1), bang1 = BEFORE(bang, 1),

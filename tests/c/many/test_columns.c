@@ -250,6 +250,8 @@ static void test_odd(void) {
        "I39!D35!K12!same_first2_0K12!same_first1_1R1!"},
       {FNABI_ABI_SIP, long_names,
        "I39!D35!K12!same_first1_0K12!same_first1_1R1!"},
+      {FNABI_ABI_SIP, long_names,
+       "I39!D35!K12!same_first1_0K12!same_first2_1R!!!"},
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     test_one_odd(texts[i].abi, texts[i].good, texts[i].odd);
