@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import sys
+import weakref
 from typing import Any
 
 import pytest
@@ -593,3 +595,13 @@ def test_a_parser_that_begins_again_lets_go_of_the_first_text() -> None:
     SignatureParser.__init__(parser, b"_2")
     assert [each.ival for each in parser] == [2]
     assert sys.getrefcount(first) == before
+
+
+@pytest.mark.parametrize("slots", [{}, {"__slots__": ("held", "__weakref__")}])
+def test_a_parser_and_its_iterator_that_hold_each_other_are_freed(slots: dict[str, Any]) -> None:
+    parser = type("Parser", (SignatureParser,), slots)(b"_1")
+    parser.held = iter(parser)
+    gone = weakref.ref(parser)
+    del parser
+    gc.collect()
+    assert gone() is None

@@ -255,7 +255,6 @@ static PyObject* component_of(const parser* self) {
 static PyObject* iterator_next(PyObject* object) {
   iterator* self = (iterator*)object;
   parser* p = (parser*)self->parser;
-  if (p == NULL) return NULL;
   if (self->began && !is_stop(&p->at)) go(p, (size_t)p->at.end);
   self->began = true;
   if (!is_stop(&p->at)) return component_of(p);
@@ -264,14 +263,10 @@ static PyObject* iterator_next(PyObject* object) {
   return NULL;
 }
 
+/* A cycle goes through the parser, whose attributes Python clears. */
 static int iterator_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(((iterator*)self)->parser);
-  return 0;
-}
-
-static int iterator_clear(PyObject* self) {
-  Py_CLEAR(((iterator*)self)->parser);
   return 0;
 }
 
@@ -283,10 +278,11 @@ static void iterator_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-static PyType_Slot iterator_slots[] = {
-    {Py_tp_dealloc, iterator_dealloc}, {Py_tp_traverse, iterator_traverse},
-    {Py_tp_clear, iterator_clear},     {Py_tp_iter, PyObject_SelfIter},
-    {Py_tp_iternext, iterator_next},   {0}};
+static PyType_Slot iterator_slots[] = {{Py_tp_dealloc, iterator_dealloc},
+                                       {Py_tp_traverse, iterator_traverse},
+                                       {Py_tp_iter, PyObject_SelfIter},
+                                       {Py_tp_iternext, iterator_next},
+                                       {0}};
 
 static PyType_Spec iterator_spec = {
     "fnabi.SignatureIterator", sizeof(iterator), 0,
