@@ -23,7 +23,6 @@ from typing import Any
 import pytest
 
 import fnabi
-from fnabi._base import lane
 from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from support.allocations import OPERATIONS, Work
 from support.builds import FREE_THREADED
@@ -39,10 +38,8 @@ _RUNS, _SWEEPS, _ROUNDS, _QUIET, _LEAST = 30, 10, 60, 2, 32
 nothing if nothing leaks, and the bytes that a run keeps at least if it keeps an object."""
 
 _SHARED = (
-    None, True, False, NotImplemented, ..., (), "", b"", 0, 1,
+    None, True, False, NotImplemented, ..., (), "", b"", 0, 1, object.__dict__["__class__"],
     ValueError, TypeError, fnabi.CallError, ArgumentTypeError, ArgumentValueError,
-    fnabi.Array, fnabi.List, fnabi.Map, fnabi.Dict, fnabi.Tensor, fnabi.Function,
-    fnabi.Shape, fnabi.DType, fnabi.Device, lane.Moved, object.__dict__["__class__"],
 )  # fmt: skip
 
 
@@ -56,6 +53,18 @@ class _Counts(ctypes.Structure):
     """What glibc counts."""
 
     _fields_ = [(name, ctypes.c_size_t) for name in _COUNTS]
+
+
+def own_types() -> list[type]:
+    """Return the types of fnabi, also those that no module names: of fields, methods, iterators."""
+    found: dict[type, None] = {}
+    left: list[type] = [object]
+    while left:
+        each = left.pop()
+        if each not in found:
+            found[each] = None
+            left += type.__subclasses__(each)
+    return [each for each in found if str(each.__module__).startswith("fnabi")]
 
 
 def given_to(work: Any) -> list[object]:
@@ -90,7 +99,7 @@ def kept(work: Work, given: list[object], runs: int) -> tuple[int, dict[str, int
     """
     count = ctypes.CDLL(None).mallinfo2
     count.restype = _Counts
-    objects = [*_SHARED, *given]
+    objects = [*_SHARED, *own_types(), *given]
     of_libraries = [each for each in objects if isinstance(each, fnabi.Object)]
     strong = [*map(strong_count, of_libraries)]
     names = [*map(reprlib.repr, (*objects, *of_libraries))]

@@ -1,5 +1,5 @@
-/* Terms: what is not known of a view is equal to nothing, and a choice between
- * two equal values is one of them. */
+/* Terms: what is not known of a view is equal to nothing, a choice between two
+ * equal values is one of them, and a sum is the same each time. */
 #include "check.h"
 #include "infer/term.h"
 #include "vmfb/bytecode.h"
@@ -35,6 +35,11 @@ int main(void) {
       CHECK(one == numbers[k == 0 ? 2 : 1]);
     }
   }
+  CHECK(terms.dims.size == 0); /* a sum has no dims to look for */
+  fnabi_term sum =
+      fnabi_term_pure(&terms, FNABI_OP_ADD_I32, other, numbers[2], 0);
+  CHECK(sum != FNABI_TERM_UNKNOWN);
+  CHECK(sum == fnabi_term_pure(&terms, FNABI_OP_ADD_I32, other, numbers[2], 0));
   fnabi_terms_close(&terms);
   return 0;
 }
