@@ -29,7 +29,7 @@ from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from tempfile import TemporaryDirectory, TemporaryFile
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -53,6 +53,7 @@ from fnabi import (
     schema,
     sip,
     tensor,
+    types,
     vmfb,
 )
 from fnabi._base import core, lane
@@ -224,6 +225,13 @@ def record_encoder() -> Work:
         core.encode_into(value, message)
 
     return lambda: lane.RecordEncoder(write).raw(signature)
+
+
+@operation
+def record_decoder() -> Work:
+    tags = sorted(get_args(types.Type), key=lambda type: type.__struct_config__.tag)
+    text, layout = _TEXTS[raw], lane.record(Signature)
+    return lambda: lane.RecordDecoder((types.DType, *tags), core.refusal).raw(text, layout)
 
 
 @operation
