@@ -605,3 +605,13 @@ def test_a_parser_and_its_iterator_that_hold_each_other_are_freed(slots: dict[st
     del parser
     gc.collect()
     assert gone() is None
+
+
+def test_the_text_of_a_subclass_is_bytes() -> None:
+    class Text(SignatureParser):
+        @staticmethod
+        def _bytes(data: object) -> Any:
+            return "_1"
+
+    with pytest.raises(TypeError, match="expected bytes"):
+        Text("_1")  # type: ignore[arg-type]

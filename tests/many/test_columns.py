@@ -949,6 +949,18 @@ def test_a_capsule_that_nobody_takes() -> None:
     assert columns[0] == raw.parse(RAW[0])
 
 
+class Whole(list[bytes | bytearray]):
+    """A list of which every part seems to be the whole."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return self if isinstance(key, slice) else super().__getitem__(key)
+
+
+def test_each_thread_reads_its_own_share_of_a_list() -> None:
+    texts = Whole([b"I1!R1!", bytearray(b"I1!R1!")] * 500)
+    assert len(fnabi.decode_columns(texts, "raw", threads=2)) == 1000
+
+
 def test_a_negative_number_of_rows_is_a_lack_of_memory() -> None:
     columns_part.check_rows(0)
     with pytest.raises(MemoryError, match=r"out of memory, or more than 2\*\*31 nodes or dims"):

@@ -44,7 +44,6 @@ static PyObject* add_slice(fnabi_columns* columns, PyObject* slice,
       fnabi_columns_decode_texts(columns, texts, (size_t)good, &error);
   PyEval_RestoreThread(state);
   PyMem_Free(texts);
-  if (PyErr_Occurred()) return NULL; /* of PyList_GetItem */
   if (rows < 0 && error.code == FNABI_INTERRUPTED) {
     lane_interrupted();
     return NULL;
@@ -61,13 +60,15 @@ static PyObject* columns_add(PyObject* module, PyObject* args) {
     return NULL;
   fnabi_columns* columns = PyLong_AsVoidPtr(number);
   if (columns == NULL && PyErr_Occurred()) return NULL;
-  PyObject* slice = PySequence_GetSlice(strings, begin, end);
-  if (slice == NULL) return NULL;
-  PyObject* added = NULL;
-  if (columns == NULL || !(PyList_Check(slice) || PyTuple_Check(slice)))
+  bool list = PyList_Check(strings);
+  if (columns == NULL || !(list || PyTuple_Check(strings))) {
     lane_type_error("columns_add: expected columns, and a list or tuple");
-  else
-    added = add_slice(columns, slice, PySequence_Size(slice));
+    return NULL;
+  }
+  PyObject* slice = list ? PyList_GetSlice(strings, begin, end)
+                         : PyTuple_GetSlice(strings, begin, end);
+  if (slice == NULL) return NULL;
+  PyObject* added = add_slice(columns, slice, PySequence_Size(slice));
   Py_DECREF(slice);
   return added;
 }

@@ -232,16 +232,15 @@ static PyType_Spec spec = {
 /* A named tuple is made by `tuple.__new__`, without its own in Python. */
 static PyObject* component_of(const parser* self) {
   const fnabi_component* c = &self->at;
-  PyObject* values[] = {kind_of(c), tag_of(c), PyLong_FromLong(c->ival),
-                        contents_of(self)};
   PyObject *parts = PyTuple_New(4), *args = PyTuple_New(1), *made = NULL;
   bool whole = parts != NULL && args != NULL;
-  for (int i = 0; i < 4; i++) {
-    whole &= values[i] != NULL;
-    if (parts != NULL)
+  if (whole) {
+    PyObject* values[] = {kind_of(c), tag_of(c), PyLong_FromLong(c->ival),
+                          contents_of(self)};
+    for (int i = 0; i < 4; i++) {
+      whole &= values[i] != NULL;
       PyTuple_SetItem(parts, i, values[i]);
-    else
-      Py_XDECREF(values[i]);
+    }
   }
   if (whole && PyTuple_SetItem(args, 0, Py_NewRef(parts)) == 0) {
     newfunc make = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
