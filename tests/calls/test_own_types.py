@@ -498,6 +498,9 @@ print("allowed")
 print(own["apply"](lambda x: x, pair) == pair, own["apply"](theirs["sum"], other))
 print(own["sum"](pair), Pair(1, rest=[]), fnabi.get_type("typed.Pair") is Pair)
 print(len(set(fnabi.list_global_func_names())) == len(fnabi.list_global_func_names()))
+loop = fnabi.List([1])
+loop.append(loop)
+print(theirs["key"](loop))
 """,
         typed_library(),
         os.path.join(os.path.dirname(typed_library()), "copy.so"),
@@ -517,6 +520,7 @@ print(len(set(fnabi.list_global_func_names())) == len(fnabi.list_global_func_nam
         assert "libtvm_ffi" in line
     assert allowed - refused == 10
     assert lines[allowed + 1] == "True 6"
+    assert lines[-1] == "ffi.List"
 
 
 def test_xgrammar_alone() -> None:

@@ -628,6 +628,13 @@ def type_read() -> Work:
 
 
 @operation
+def type_with_another_initialiser() -> Work:
+    index = lane.define_type(f"tests.Read{next(_numbers)}", 64)
+    lane.add_initialiser(index)
+    return lambda: lane.add_initialiser(index)
+
+
+@operation
 def schema_parse() -> Work:
     text = '{"type":"ffi.Function","args":[{"type":"int"},{"type":"ffi.Array","args":[]}]}'
     return lambda: str(schema.parse_type(text))

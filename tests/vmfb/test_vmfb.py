@@ -1696,6 +1696,13 @@ CHANGES: list[tuple[Callable[[dict[int, Any]], object], list[tuple[str, str]]]] 
     ),
     (lambda m: m[7].items.append(Table()), [("name", "exported_functions[2].local_name")]),
     (
+        lambda m: m[7].items.extend([Table(), Table({0: String(b"")})]),
+        [
+            ("name", "exported_functions[2].local_name"),
+            ("name", "exported_functions[3].local_name"),
+        ],
+    ),
+    (
         lambda m: m[7].items.extend([Table({0: String(b"b")}), Table({0: String(b"b")})]),
         [
             ("duplicate", "exported_functions[2].local_name"),
