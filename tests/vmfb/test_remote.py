@@ -496,6 +496,20 @@ def test_names_of_parameters_outside_the_flatbuffer(
         assert None not in texts.pop()
 
 
+@pytest.mark.parametrize("beyond", [0, 1])
+def test_code_that_names_a_segment_beyond_the_last(
+    http: Server, beyond: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_HEAD", 100)
+    data = bytearray(CLASSIFIER.read_bytes())
+    made = data.index(bytes.fromhex("11 04000000 0180"))  # %r1 = const.ref.rodata rodata[4]
+    struct.pack_into("<I", data, made + 1, len(vmfb.from_buffer(bytes(data)).rodata) + beyond)
+    file = http.root / f"beyond{beyond}.vmfb"
+    file.write_bytes(data)
+    found = vmfb.open(f"{http.url}/{file.name}").runs_on("3.13")
+    assert found == vmfb.open(file).runs_on("3.13")
+
+
 def test_requests_are_concurrent_and_bounded(tmp_path: Path) -> None:
     for index in range(100):
         shutil.copy(MODULE, tmp_path / f"{index:03}.vmfb")
