@@ -372,6 +372,10 @@ with pytest.raises(RuntimeError, match="libtvm_runtime for memory of a device"):
     lib.workspace(2, 8)
 with pytest.raises(MemoryError):
     lib.workspace(1, -1)
+import ctypes
+from support.leaks import kept
+counted = hasattr(ctypes.CDLL(None), "mallinfo2")
+assert not counted or kept(lambda: lib.parallel(8, -1), [], 30) == (0, {})
 """
     )
 
