@@ -58,8 +58,8 @@ static const named_dtype named[] = {
 void fnabi_pack_dtype(fnabi_writer* w, const fnabi_dtype* dtype) {
   enum { THREE = 0x93, EMPTY = 0xA0, MOST = 1 + sizeof kinds->text + 2 };
   const kind_text* kind = &kinds[dtype->kind];
-  if (dtype->bits < 128 && dtype->format_size == 0 && w->size <= w->capacity &&
-      w->capacity - w->size >= MOST) {
+  if (dtype->bits < 128 && dtype->format_size == 0 &&
+      w->size + MOST <= w->capacity) {
     uint8_t* out = w->out + w->size;
     out[0] = THREE;
     memcpy(out + 1, kind->text, sizeof kind->text);

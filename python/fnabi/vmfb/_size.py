@@ -49,8 +49,6 @@ class Size(msgspec.Struct, frozen=True, gc=False):
     def __add__(self, other: Size) -> Size:
         if not other.terms:
             return self
-        if not self.terms:
-            return other
         sums = dict(self.terms)
         for factors, count in other.terms:
             sums[factors] = sums.get(factors, 0) + count
