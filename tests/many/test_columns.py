@@ -32,6 +32,7 @@ from fnabi import (
     raw,
     sip,
 )
+from fnabi._base.capsule import Excess
 from fnabi._fnabi import lib
 from fnabi.many.columns import Abi, RowError
 from fnabi.many.columns import _part as columns_part
@@ -933,6 +934,33 @@ def test_an_arrow_stream_that_fails() -> None:
     reader = pa.RecordBatchReader.from_batches(pa.schema({"f": pa.string()}), broken())
     with pytest.raises(CallError, match=r"the Arrow stream failed: .*it broke"):
         fnabi.decode_columns(reader)
+
+
+def test_how_much_dictionaries_may_take_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    pa = pytest.importorskip("pyarrow")
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int8()), ["x" * 2000])
+    left: list[int] = []
+
+    def decode(most: int) -> None:
+        class Limited(Excess):
+            def __init__(self, where: str) -> None:
+                super().__init__(where)
+                self._left = most
+
+            def add(self, schema: Any, array: Any, column: int = -1) -> None:
+                super().add(schema, array, column)
+                left.append(self._left)
+
+        monkeypatch.setattr(columns_split, "Excess", Limited)
+        fnabi.decode_columns(texts, "raw")
+
+    decode(1 << 26)
+    excess = (1 << 26) - left.pop()
+    assert excess > 1 << 20
+    decode(excess)
+    assert left == [0]
+    with pytest.raises(ArgumentValueError, match="too much of the data"):
+        decode(excess - 1)
 
 
 class Wrong:
