@@ -1251,7 +1251,10 @@ _MORE = 50
 
 
 def outcome_of(value: object, problem: BaseException | None) -> object:
-    return value if problem is None else (type(problem), str(problem))
+    """Return the value of an operation, or what it raises and whether that has its error object."""
+    if problem is None:
+        return value
+    return type(problem), str(problem), hasattr(problem, "ffi_error")
 
 
 def is_lost(problem: BaseException | None) -> bool:
