@@ -938,8 +938,10 @@ def objects_moved() -> Work:
         lane.take_object(made, lane.initialiser_marker())
         same = made == marker
         lane.take_object(made, shared)
+        taken = fnabi.Array([1])
+        lane.take_object(taken, fnabi.Array([_LONG]))
         moved = lane.Moved(fnabi.Array([_LONG]))
-        return same, made == shared, str(fnabi.Any(moved).value)
+        return same, made == shared, str(taken), str(fnabi.Any(moved).value)
 
     return work
 

@@ -18,7 +18,7 @@ typedef struct initialiser {
   fnabi_function_object function;
   const fnabi_type_info* info;
   int32_t count, positional;
-  const fnabi_field_info** fields; /* those by position first; never freed */
+  const fnabi_field_info* fields[]; /* those by position first */
 } initialiser;
 
 fnabi_object* stand_in_marker(void) {
@@ -174,16 +174,11 @@ fnabi_object* stand_in_initialiser(const fnabi_type_info* info) {
   size_t count = (size_t)info->field_count;
   for (int32_t i = 0; i < info->depth; i++)
     count += (size_t)info->ancestors[i]->field_count;
+  size_t more = sizeof(initialiser) - sizeof(fnabi_function_object);
   initialiser* made = (initialiser*)fnabi_function_new(
-      run, sizeof *made - sizeof made->function, fnabi_object_delete);
-  const fnabi_field_info** fields = calloc(count + 1, sizeof *fields);
-  if (made == NULL || fields == NULL) {
-    free((void*)fields);
-    if (made != NULL) fnabi_object_release(made);
-    return NULL;
-  }
+      run, more + count * sizeof *made->fields, fnabi_object_delete);
+  if (made == NULL) return NULL;
   made->info = info;
-  made->fields = fields;
   for (int order = 0; order < 3; order++) {
     for (int32_t i = 0; i < info->depth; i++)
       add_fields(made, info->ancestors[i], order);
