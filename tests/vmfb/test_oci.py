@@ -122,6 +122,14 @@ def test_a_tag_that_is_not_there(front: Front) -> None:
         assert names(root) == {root: "No such file or directory"}
 
 
+def test_what_a_tag_has_not(front: Front) -> None:
+    root = f"{front.root}/a/models:prod/absent"
+    assert names(root) == {root: "No such file or directory"}
+    for path in (root, f"{root}.vmfb"):
+        with pytest.raises(FileNotFoundError):
+            vmfb.open(path)
+
+
 def test_an_index_has_a_folder_for_each_platform(front: Front, registry: Registry) -> None:
     inner = []
     for name, platform in {

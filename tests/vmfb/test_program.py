@@ -121,6 +121,14 @@ def test_loops() -> None:
     assert not loop.blocks[0].in_loop
     assert not [block for block in read("main").blocks if block.in_loop]
     assert "in a loop:" in str(loop)
+    numbers = {block.offset: number for number, block in enumerate(loop.blocks)}
+    targets = [
+        " or ".join(f"block {numbers[each]}" for each in block.next)
+        for block in loop.blocks
+        if block.end not in ("return", "fail")
+    ]
+    assert len(targets) > 2
+    assert re.findall(r"^    go to (.*)", str(loop), re.M) == targets
 
 
 def test_a_function_that_only_fails(tmp_path, capsys) -> None:

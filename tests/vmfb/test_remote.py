@@ -124,6 +124,11 @@ def test_a_segment_that_ends_where_reading_did(
         monkeypatch.setattr(remote, "_HEAD", size)
         with vmfb.open(f"{http.url}/vmfb/rodata_mixed.vmfb") as module:
             assert first(module).is_read is whole
+            before = http.requests
+            assert module._remote is not None
+            read = module._remote.read([(0, 4), (segment.offset, segment.size)])
+            assert read[1] == bytes(segment.data)
+            assert (http.requests == before) is whole
 
 
 @pytest.mark.usefixtures("short")
@@ -434,7 +439,11 @@ def test_claims_of_a_damaged_file(tmp_path: Path) -> None:
         assert server.bytes < 1_000_000
 
 
-def test_nobody_listens() -> None:
+def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked_again(*_: object) -> None:
+        raise AssertionError("nobody will listen later")
+
+    monkeypatch.setattr(remote_http.asyncio, "sleep", asked_again)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/m.vmfb"
