@@ -73,8 +73,8 @@ def _bounds(count: int, threads: int) -> list[tuple[int, int]]:
 
 def split_list(strings: list[Any] | tuple[Any, ...], abi: Abi, threads: int) -> list[Share]:
     """Return equal shares of a list of texts."""
-    if type(strings) not in (list, tuple):  # whose parts need not be those of the whole
-        strings = [*strings]
+    if type(strings) is not list and type(strings) is not tuple:
+        strings = [*strings]  # a part of one need not be that of the whole
 
     def share(begin: int, end: int) -> Share:
         def add(part: Part) -> None:
