@@ -3,11 +3,11 @@
 A comparison is flipped, a check or a release of memory is dropped, or a reference is not counted,
 in a seeded sample of lines of C and Python. The fitting tests run on each mutant, in a copy of
 HEAD: those of its noun, and then each folder of tests of its room, and the other tests that import
-it or run its verb, once with all the changes that are left. Those that fail there are run again
-with half of the changes, until every failure has its change. A mutant that all tests pass, of those
-that pass without it, has survived: a test is missing there, or the change means nothing, which
-``tests/project/equivalent.toml`` says of those that were read. Survivors are printed with their
-lines; the status is 1 if more than a tenth of the others survives.
+it or run its verb, once with all the changes that are left, and the slow ones at last. Those that
+fail there are run again with half of the changes, until every failure has its change. A mutant that
+all tests pass, of those that pass without it, has survived: a test is missing there, or the change
+means nothing, which ``tests/project/equivalent.toml`` says of those that were read. Survivors are
+printed with their lines; the status is 1 if more than a tenth of the others survives.
 
 ``--seed`` is the commit's hash unless it is given, ``--count`` the number of mutants, ``--room``
 chooses places by the beginning of their path, such as ``csrc/vmfb``. ``--jobs`` mutants are tried
@@ -229,6 +229,7 @@ PYTEST = [
     "-o", f"faulthandler_timeout={TEST_LIMIT}", "-o", "faulthandler_exit_on_timeout=true",
     "-o", "console_output_style=classic",
 ]  # fmt: skip
+SLOW = ["-m", "slow and not full", "-o", "faulthandler_timeout=600"]
 MAKE = ["make", "-s", "-k", "-C", "csrc", "RUN=timeout 300"]
 BUILD = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
 
@@ -292,13 +293,13 @@ def importers(path: str, besides: list[str]) -> list[str]:
 
 
 def around(path: str) -> list[list[str]]:
-    """Return the other tests that fit a source: what a folder has is one command."""
+    """Return the other tests that fit a source: what a folder has is one command, or two."""
     core, tests = fitting(path)
     made = [sorted(each.stem for each in (ROOT / name).glob("test_*.c")) for name in core]
     found = [*([*MAKE, *names] for names in made), *([*PYTEST, name] for name in tests)]
     if path.endswith(".py") and (others := importers(path, tests)):
         found.append([*PYTEST, *others])
-    return found
+    return [*found, *([*PYTEST, *SLOW, name] for name in tests)]
 
 
 FAILED = re.compile(
@@ -324,7 +325,9 @@ def of_names(command: list[str], names: list[str]) -> list[str]:
     """Return a command with these tests alone, or as it is where it names none."""
     if not names:
         return command
-    return [*(PYTEST if "pytest" in command else MAKE), *names]
+    if "pytest" not in command:
+        return [*MAKE, *names]
+    return [*(each for each in command if each != "-x" and not each.startswith("tests/")), *names]
 
 
 class Baseline:
@@ -622,7 +625,8 @@ def tried(
                 return tests, group, [*found_by]
 
         fit = {tuple(command): command for each in stay for command in around(each.path)}
-        for several in as_completed([pool.submit(job_together, each) for each in fit.values()]):
+        slow_last = sorted(fit.values(), key=lambda each: SLOW[1] in each)
+        for several in as_completed([pool.submit(job_together, each) for each in slow_last]):
             tests, group, found_by = several.result()
             for mutant, by in found_by:
                 if mutant not in found:

@@ -133,10 +133,18 @@ def test_the_nearest_tests_come_first(path: str, near: list[str]) -> None:
 
 
 def test_tests_that_use_a_module_are_around_it() -> None:
-    *_, last = mutate.around("python/fnabi/_base/secrets.py")
-    assert last == [*mutate.PYTEST, "tests/vmfb/test_url.py"]
-    *_, last = mutate.around("python/fnabi/cli/verbs/decode/_inputs.py")
-    assert "tests/many/test_table.py" in last
+    *_, users, _ = mutate.around("python/fnabi/_base/secrets.py")
+    assert users == [*mutate.PYTEST, "tests/vmfb/test_url.py"]
+    *_, users, _ = mutate.around("python/fnabi/cli/verbs/decode/_inputs.py")
+    assert "tests/many/test_table.py" in users
+
+
+def test_slow_tests_that_fail_are_run_again() -> None:
+    *_, slow = mutate.around("csrc/elf/elf.c")
+    assert mutate.of_names(slow, []) == slow == [*mutate.PYTEST, *mutate.SLOW, slow[-1]]
+    again = ["tests/vmfb/test_verdict.py::test_one"]
+    assert mutate.of_names(slow, again) == [*mutate.PYTEST, *mutate.SLOW, *again]
+    assert mutate.of_names([*mutate.PYTEST, "-x", slow[-1]], again) == [*mutate.PYTEST, *again]
 
 
 def test_what_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
