@@ -160,6 +160,7 @@ VALUES = [
     "t.dataclasses.astuple(t.testing.TestObjectDerived({'a': 2}, [1]))",
     "t.dataclasses.asdict(t.testing.TestObjectDerived({'a': (1, 2)}, [[1]]))",
     "t.core.CAny([1])",
+    "t.core.CAny(t.get_global_func('ffi.GetInvalidObject')())",
     "t.core.CAny(2.5)",
     "t.core.CAny('x')",
     "t.core.CAny(None)",
