@@ -244,6 +244,10 @@ def test_other_types_as_csv(tmp_path: Path) -> None:
         "fixed": (pa.list_(pa.int8(), 2), [1, 2]),
         "struct": (pa.struct([("d", pa.date32()), ("b", pa.binary())]), {"d": date(2020, 1, 2)}),
         "color": (pa.dictionary(pa.int8(), pa.string()), "red"),
+        "times": (
+            pa.list_(pa.struct([("d", pa.date32()), ("b", pa.list_(pa.binary()))])),
+            [{"d": date(2020, 1, 2), "b": [b"\xff"]}],
+        ),
         "nothing": (pa.null(), None),
         "null": (pa.list_(pa.string()), ["null", "\u2028"]),
     }
@@ -266,6 +270,7 @@ def test_other_types_as_csv(tmp_path: Path) -> None:
         "fixed": "[1,2]",
         "struct": '{"d":"2020-01-02","b":null}',
         "color": "red",
+        "times": '[{"d":"2020-01-02","b":["ff"]}]',
         "nothing": None,
         "null": '["null","\u2028"]',
     }
