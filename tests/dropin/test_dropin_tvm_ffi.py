@@ -301,6 +301,14 @@ def evaluated(package, expression):
     return eval(expression, names)
 
 
+def test_a_class_that_gives_an_object_instead_of_asobject():
+    for package in (ours, theirs):
+        members = {"__tvm_ffi_object__": lambda _, package=package: package.Array([1])}
+        value = type("Gives", (package.ObjectConvertible,), members)()
+        made = package.core.TypeSchema("Array").convert(value)
+        assert repr(made) == "CAny(object, type_index=71)"
+
+
 @pytest.mark.parametrize("expression", VALUES)
 def test_values_are_shown_as_by_the_original(expression):
     expected, found = evaluated(theirs, expression), evaluated(ours, expression)
