@@ -230,8 +230,13 @@ def record_encoder() -> Work:
 @operation
 def record_decoder() -> Work:
     tags = sorted(get_args(types.Type), key=lambda type: type.__struct_config__.tag)
-    text, layout = _TEXTS[raw], lane.record(Signature)
-    return lambda: lane.RecordDecoder((types.DType, *tags), core.refusal).raw(text, layout)
+    text, names = _TEXTS[raw], Signature.__struct_fields__
+
+    def work() -> object:
+        decoder = lane.RecordDecoder((types.DType, *tags), core.refusal)
+        return decoder.raw(text, lane.record(Signature)), names
+
+    return work
 
 
 @operation
