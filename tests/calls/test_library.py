@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import fnabi
 from fnabi import CallError, FormatError, LibraryError, NotFoundError, library
+from fnabi._base import lane
 from fnabi.calls.library import LibraryFile
 from support.callee import built, callee_library, interop_library, tvm_ffi_folder
 from support.command import run
@@ -633,3 +634,8 @@ def test_attributes_are_found_once() -> None:
 
 def dir_functions(lib: fnabi.Library) -> list[str]:
     return [name for name in dir(lib) if name in lib.functions]
+
+
+def test_a_handle_that_is_no_address() -> None:
+    with pytest.raises(TypeError):
+        lane.library_symbol("1", "name")  # type: ignore[arg-type]
