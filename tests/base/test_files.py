@@ -16,11 +16,12 @@ from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import fnabi
-from fnabi import library, parameters, vmfb
+from fnabi import ArgumentTypeError, library, parameters, vmfb
 from fnabi._base import files, lane
 from fnabi._base.files import kept_mode, open_file, read_or_map, read_stream, write_whole
 from fnabi.cli import main
@@ -550,3 +551,16 @@ def test_a_path_that_leads_nowhere_is_told_by_its_cause(
         for words in (["scan", file], ["verify", file], ["find", file, "* -> *"], [*update, file]):
             assert main(words) in (1, 3)
             assert capsys.readouterr().err == f"fnabi: {path}: {text}\n"
+
+
+class OfBytes:
+    def __fspath__(self) -> bytes:
+        return b"m.vmfb"
+
+
+@pytest.mark.parametrize("path", [b"m.vmfb", OfBytes(), 3])
+def test_what_is_no_path(path: Any) -> None:
+    with pytest.raises(
+        ArgumentTypeError, match=r"vmfb\.open: path: expected str or os\.PathLike, got"
+    ):
+        vmfb.open(path)

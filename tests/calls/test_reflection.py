@@ -68,7 +68,9 @@ def test_records_of_fields_and_methods(Point):
     assert norm.__doc__ == "The square of the length."
     assert str(norm.schema) == "(tests.Point) -> float"
     assert not norm.static
-    assert Point.methods["make"].static
+    make = Point.methods["make"]
+    assert make.static
+    assert make(1.5, 2.0) == Point.make(1.5, 2.0) == make.__call__(*(1.5, 2.0))
     assert repr(norm) == "<method norm of tests.Point>"
 
 

@@ -225,6 +225,7 @@ static void test_odd(void) {
       {FNABI_ABI_RAW, dims, "I13!B9!t3d-1d200R4!S1!"},
       {FNABI_ABI_RAW, dims, "I13!B10t3d-1d200R4!S1!"},
       {FNABI_ABI_RAW, dims, "I14!B10!t3d-1d200R4!S2!"},
+      {FNABI_ABI_RAW, dims, "I24!B1:!d10d1d1d1d1d1d1d1d1R1!"}, /* no digit */
       {FNABI_ABI_RAW, dims, "I14!B10!t3!d-1d20R4!S1!"},
       {FNABI_ABI_RAW, dims, "I14!B10!t3d-1d200R4!S1"},
       {FNABI_ABI_RAW, dims, "5I1!R1!"}, /* after a number */
