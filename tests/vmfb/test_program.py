@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from fnabi import FormatError, NotFoundError, bytecode, costs, program, vmfb
 from fnabi.cli import main
 from fnabi.vmfb._program import ModuleReader
+from fnabi.vmfb._values import Argument, High, Low
 from fnabi.vmfb.program import (
     Allocation,
     Barrier,
@@ -28,7 +29,7 @@ from fnabi.vmfb.program import (
 )
 from support.flatbuffer import String, Table
 from support.flatbuffer import module as module_of
-from support.growth.modules import Code, dispatches, running, spans
+from support.growth.modules import NUMBERS, Code, dispatches, running, spans
 from support.paths import DATA, ROOT
 
 CHAIN = DATA / "program" / "chain.vmfb"
@@ -129,6 +130,23 @@ def test_loops() -> None:
     ]
     assert len(targets) > 2
     assert re.findall(r"^    go to (.*)", str(loop), re.M) == targets
+
+
+def test_halves_of_a_64_bit_value() -> None:
+    """Only code that no compiler makes reads one register of two."""
+    code = Code()
+    code.block()
+    code.call(NUMBERS["hal.command_buffer.execution_barrier"], [0x8000, 0, 1, 2])
+    code.leave()
+    module = vmfb.from_buffer(running([bytes(code.data)], [b"0rII_v"]))
+    (function,) = ModuleReader(module).functions
+    assert function is not None
+    (call,) = function.blocks[0].calls
+    _, low, high, pair = call.operands
+    number = function.values.index(Argument(1))
+    assert function.values[low] == Low(number)
+    assert function.values[high] == High(number)
+    assert function.values[pair] == Argument(2)
 
 
 def test_a_function_that_only_fails(tmp_path, capsys) -> None:
