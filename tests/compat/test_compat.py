@@ -740,6 +740,9 @@ def test_a_calling_convention_tells_no_types() -> None:
     number = Says("cconv", Signature((Scalar(F32),), ()))
     assert said(number, number) == []
     assert said(number, declared)[0] == ("breaking", "changed", "inputs[0]")
+    narrow = Says("iree.abi.declaration", Signature((Scalar(S8),), ()))
+    assert said(narrow, number) == [("notice", "removed", attribute)]
+    assert said(number, narrow) == [("notice", "added", attribute)]
     for source in ("bytecode", "cconv"):
         proven, unproven = (Signature((type,), ()) for type in (buffer(4), Ref()))
         assert said(Says(source, proven), Says("bytecode", unproven)) == [UNKNOWN]
