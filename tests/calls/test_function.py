@@ -741,6 +741,13 @@ def test_rows_hold_their_objects():
     assert values[0] is array[0] is thing
 
 
+@pytest.mark.parametrize("format", ["hh", "ii"])
+def test_map_of_pairs_that_have_the_size_of_an_integer(format):
+    pairs = pytest.importorskip("_testbuffer").ndarray([(1, 2), (3, 4)], shape=[2], format=format)
+    with pytest.raises(NotImplementedError, match=f"unsupported format {format}"):
+        plain("tag").map(memoryview(pairs))
+
+
 def test_map_of_no_rows():
     assert plain("fail_silent").map([]).tolist() == []
 
