@@ -111,7 +111,7 @@ void fnabi_arrow_set_buffer(struct ArrowArray* out, int i, const void* data) {
 }
 
 void* fnabi_arrow_make_buffer(struct ArrowArray* out, int i, size_t size) {
-  void* made = calloc(1, size > 0 ? size : 1);
+  void* made = calloc(1, size + FNABI_ARROW_PAD);
   ((holder*)out->private_data)->made[i] = made;
   if (made != NULL) out->buffers[i] = made;
   return made;

@@ -92,7 +92,9 @@ void fnabi_arrow_release(struct ArrowArray* array);
 /* Sets a buffer that somebody else owns; NULL is one of no bytes. */
 void fnabi_arrow_set_buffer(struct ArrowArray* out, int i, const void* data);
 
-/* Makes a zeroed buffer that the array owns; NULL when out of memory. */
+/* Makes a zeroed buffer that the array owns; NULL when out of memory. As many
+ * bytes more than its size may be read. */
+#define FNABI_ARROW_PAD 16
 void* fnabi_arrow_make_buffer(struct ArrowArray* out, int i, size_t size);
 
 /* Replaces a buffer by one that the array then owns. */

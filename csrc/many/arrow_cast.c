@@ -291,61 +291,76 @@ static void drop_dictionary_array(struct ArrowArray* array) {
   array->dictionary = NULL;
 }
 
-/* The text of each code, from a dictionary with offsets of 4 bytes. */
-static int64_t cast_codes(struct ArrowArray* array, char number,
-                          const char* format) {
-  enum { CHUNK = 16 }; /* copied for each: most names are shorter */
-  type to = type_of(format);
-  size_t count = (size_t)array->length;
-  const void* codes = array->buffers[1];
-  const int32_t* ends = array->dictionary->buffers[1];
-  const char* names = array->dictionary->buffers[2];
-  size_t entries = (size_t)array->dictionary->length;
-  if (to.view) {
-    char* views = calloc(count + 1, 16);
-    if (views == NULL) return -1;
-    for (size_t i = 0; i < count; i++) {
-      size_t code = (size_t)fnabi_arrow_number(number, codes, i);
-      if (is_valid(array, i) && code < entries)
-        put_view(views + 16 * i, names, ends[code], ends[code + 1]);
-    }
-    int64_t size = ends[entries];
-    char* text = fnabi_arrow_make_buffer(array, 2, (size_t)size);
-    if (text == NULL) {
-      free(views);
-      return -1;
-    }
-    memcpy(text, names, (size_t)size);
-    drop_dictionary_array(array);
-    return set_views(array, views, size);
+/* Codes, and the dictionary with offsets of 4 bytes that has their texts. */
+typedef struct codes {
+  const void* numbers;
+  const uint8_t* validity; /* NULL: all are valid */
+  const int32_t* ends;
+  const char* texts;
+  size_t count, entries;
+} codes;
+
+static codes codes_of(const struct ArrowArray* array) {
+  const struct ArrowArray* dictionary = array->dictionary;
+  return (codes){.numbers = array->buffers[1],
+                 .validity = array->buffers[0],
+                 .ends = dictionary->buffers[1],
+                 .texts = dictionary->buffers[2],
+                 .count = (size_t)array->length,
+                 .entries = (size_t)dictionary->length};
+}
+
+/* The entry of a code; false where that has none. */
+FNABI_INLINE bool entry_of(const codes* c, char number, size_t i,
+                           size_t* entry) {
+  *entry = (size_t)fnabi_arrow_number(number, c->numbers, i);
+  return *entry < c->entries &&
+         (c->validity == NULL || (c->validity[i / 8] >> i % 8 & 1) != 0);
+}
+
+static int64_t codes_to_views(struct ArrowArray* array, char number) {
+  codes c = codes_of(array);
+  int64_t size = c.ends[c.entries];
+  char* views = calloc(c.count + 1, 16);
+  char* text = fnabi_arrow_make_buffer(array, 2, (size_t)size);
+  if (views == NULL || text == NULL) {
+    free(views);
+    return -1;
   }
+  for (size_t i = 0, entry; i < c.count; i++)
+    if (entry_of(&c, number, i, &entry))
+      put_view(views + 16 * i, c.texts, c.ends[entry], c.ends[entry + 1]);
+  memcpy(text, c.texts, (size_t)size);
+  drop_dictionary_array(array);
+  return set_views(array, views, size);
+}
+
+/* Copies FNABI_ARROW_PAD bytes at once, for most texts are shorter. */
+FNABI_INLINE int64_t codes_to_texts(struct ArrowArray* array, char number,
+                                    uint8_t width) {
+  codes c = codes_of(array);
+  type to = {.width = width};
   uint64_t size = 0;
-  for (size_t i = 0; i < count; i++) {
-    size_t code = (size_t)fnabi_arrow_number(number, codes, i);
-    if (is_valid(array, i) && code < entries)
-      size += (uint64_t)(ends[code + 1] - ends[code]);
-  }
-  if (to.width == 4 && size > INT32_MAX) return 0;
-  char* text = malloc((size_t)size + CHUNK);
-  void* offsets = malloc((count + 1) * to.width);
+  for (size_t i = 0, entry; i < c.count; i++)
+    if (entry_of(&c, number, i, &entry))
+      size += (uint64_t)(c.ends[entry + 1] - c.ends[entry]);
+  if (width == 4 && size > INT32_MAX) return 0;
+  char* text = malloc((size_t)size + FNABI_ARROW_PAD);
+  void* offsets = malloc((c.count + 1) * width);
   if (text == NULL || offsets == NULL) {
     free(text);
     free(offsets);
     return -1;
   }
-  size_t at = 0,
-         safe = ends[entries] >= CHUNK ? (size_t)ends[entries] - CHUNK : 0;
+  size_t at = 0;
   put_number(offsets, to, 0, 0);
-  for (size_t i = 0; i < count; i++) {
-    size_t code = (size_t)fnabi_arrow_number(number, codes, i);
-    if (is_valid(array, i) && code < entries) {
-      size_t begin = (size_t)ends[code],
-             entry = (size_t)(ends[code + 1] - ends[code]);
-      if (entry <= CHUNK && begin < safe)
-        memcpy(text + at, names + begin, CHUNK);
-      else
-        memcpy(text + at, names + begin, entry);
-      at += entry;
+  for (size_t i = 0, entry; i < c.count; i++) {
+    if (entry_of(&c, number, i, &entry)) {
+      const char* from = c.texts + c.ends[entry];
+      size_t length = (size_t)(c.ends[entry + 1] - c.ends[entry]);
+      memcpy(text + at, from, FNABI_ARROW_PAD);
+      if (length > FNABI_ARROW_PAD) memcpy(text + at, from, length);
+      at += length;
     }
     put_number(offsets, to, i + 1, (int64_t)at);
   }
@@ -354,6 +369,16 @@ static int64_t cast_codes(struct ArrowArray* array, char number,
   array->n_buffers = 3;
   drop_dictionary_array(array);
   return 1;
+}
+
+/* The text of each code. */
+static int64_t cast_codes(struct ArrowArray* array, char number,
+                          const char* format) {
+  type to = type_of(format);
+  if (to.view) return codes_to_views(array, number);
+  if (number == 'c' && to.width == 4) /* as fnabi exports most of them */
+    return codes_to_texts(array, 'c', 4);
+  return codes_to_texts(array, number, to.width);
 }
 
 /* Lists with offsets of 4 bytes, in another layout. */
