@@ -18,7 +18,7 @@ import fnabi
 from fnabi import ArgumentTypeError, CallError, NotFoundError, arrow, vmfb
 from fnabi._base import capsule as arrow_capsule
 from fnabi._base import lane
-from fnabi.many.columns import RowError
+from fnabi.many.columns import Abi, RowError
 from support.texts import EVERY, RAW, TEXTS
 
 COLUMNS = fnabi.decode_columns([b"I11!B8!d-1d200R4!S1!", b"I1!R", None])
@@ -875,6 +875,14 @@ def test_columns_pickle(abi: Any, threads: int) -> None:
     assert columns != fnabi.decode_columns(texts * 3, abi)
     assert columns != fnabi.decode_columns([*texts * 3, *texts[1:], texts[0]], abi)
     assert columns != texts
+
+
+def test_columns_of_other_abis_are_unequal() -> None:
+    abis: tuple[Abi, ...] = ("raw", "sip", "cconv", "iree_abi", "declaration")
+    for texts in ([], ["?"], [None]):
+        made = [fnabi.decode_columns(texts, abi) for abi in abis]
+        for index, columns in enumerate(made):
+            assert [each == columns for each in made] == [k == index for k in range(len(made))]
 
 
 def test_columns_are_equal_whatever_the_numbers_of_their_dtypes() -> None:

@@ -38,6 +38,31 @@ static void check_integers(void) {
   check_integer("\xD3\x80\0\0\0\0\0\0\0", 9, INT64_MIN, true);
 }
 
+/* A text that ends where its message does. */
+static void check_text(const char* bytes, size_t size, const char* expected) {
+  const char* text = NULL;
+  size_t length = 0;
+  uint8_t* message = malloc(size + 1); /* of which a sanitizer knows the end */
+  CHECK(message != NULL);
+  for (size_t cut = 0; cut <= size; cut++) {
+    uint8_t* end = message + size + 1 - cut;
+    memcpy(end, bytes, cut);
+    fnabi_reader r = {end, cut, 0};
+    CHECK(fnabi_unpack_text(&r, &text, &length) == (cut == size));
+    CHECK(r.at == (cut == size ? size : 0));
+  }
+  CHECK(length == strlen(expected) && memcmp(text, expected, length) == 0);
+  free(message);
+}
+
+static void check_texts(void) {
+  check_text("\xA0", 1, "");
+  check_text("\xA4text", 5, "text");
+  check_text("\xD9\4text", 6, "text");
+  check_text("\xDA\0\4text", 7, "text");
+  check_text("\xC6\0\0\0\4text", 9, "text");
+}
+
 /* In a message of its own the core finds what it wrote. */
 static void check_own(void) {
   uint8_t out[32];
@@ -62,6 +87,7 @@ int main(void) {
   check_other("\xCA\0\0\0\0", 5); /* a float */
   check_other("\xD9\5cut", 5);
   check_integers();
+  check_texts();
   check_own();
   return 0;
 }
