@@ -21,6 +21,7 @@ import fnabi
 from fnabi import CallError, Function
 from support.apart import run_apart
 from support.callee import built, callee_library, exported, interop_library, tvm_ffi_folder
+from support.sanitizers import check_nothing_kept
 
 
 def plain(name: str) -> Function:
@@ -208,6 +209,24 @@ def test_the_exception_itself_comes_out():
         assert isinstance(raised.__context__, OSError)
         frames = [frame.name for frame in traceback.extract_tb(raised.__traceback__)]
         assert frames[-1] == "fail"
+
+
+class Stopped(Exception):
+    def __str__(self):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_the_text_of_an_exception_is_made():
+    apply = plain("apply")
+
+    def fail():
+        raise Stopped
+
+    def act():
+        with pytest.raises(KeyboardInterrupt):
+            apply(fail)
+
+    check_nothing_kept(act, Stopped, KeyboardInterrupt)
 
 
 def test_nested_callbacks():
