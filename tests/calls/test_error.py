@@ -73,6 +73,16 @@ def test_kinds(kind):
     assert (error.ffi_error.kind, error.ffi_error.message) == (kind, "the message")
 
 
+def test_a_kind_that_takes_no_message_alone_keeps_nothing():
+    raise_kind, order = err("raise_kind"), UnicodeDecodeError.__mro__
+
+    def act():
+        with pytest.raises(UnicodeError):
+            raise_kind("UnicodeDecodeError", "the message")
+
+    check_nothing_kept(act, order, UnicodeError)
+
+
 def test_a_native_backtrace_ends_where_fnabi_calls():
     # libtvm_ffi cannot name functions of a library that is loaded after its first backtrace.
     path = interop_library("c_err")
