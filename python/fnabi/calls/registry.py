@@ -194,8 +194,13 @@ def forget(name: str) -> bool:
 
 def metadata_of(name: str) -> str:
     """Return what a library says of a global function, as JSON, or an empty text."""
-    read = None if name in _own else lane.global_function("ffi.GetGlobalFuncMetadata")
-    return str(read(name)) if read is not None else _metadata.get(name, "")
+    if name in _own or not lane.runtime_loaded():
+        return _metadata.get(name, "")
+    try:
+        read = runtime_function("ffi.GetGlobalFuncMetadata")
+    except NotFoundError:  # in a release that keeps none
+        return ""
+    return str(read(name))
 
 
 @cache
