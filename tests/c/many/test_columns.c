@@ -320,6 +320,27 @@ static void test_short_texts(void) {
   }
 }
 
+/* Joined offsets of 4 bytes go up to INT32_MAX. */
+static void test_joined_offsets(void) {
+  static const char line[] = "I12!B9!t1d1d2d3R1!\n";
+  fnabi_columns* parts[2];
+  for (int i = 0; i < 2; i++)
+    parts[i] = decoded_lines(FNABI_ABI_RAW, 0, line, sizeof line - 1, false);
+  fnabi_vector* v = &parts[0]->vectors[FNABI_COLUMN_SHAPE_OFFSETS];
+  size_t last = v->size / sizeof(int32_t) - 1;
+  CHECK(fnabi_vector_int32(v, last) == 3);
+  for (int32_t more = 0; more < 2; more++) {
+    ((int32_t*)(void*)v->data)[last] = INT32_MAX - 3 + more;
+    fnabi_columns* joined = fnabi_columns_join(parts, 2);
+    CHECK((joined != NULL) == (more == 0));
+    if (joined == NULL) continue;
+    CHECK(fnabi_vector_int32(&joined->vectors[FNABI_COLUMN_SHAPE_OFFSETS],
+                             last + 1) == INT32_MAX);
+    fnabi_columns_free(joined);
+  }
+  for (int i = 0; i < 2; i++) fnabi_columns_free(parts[i]);
+}
+
 /* Names with the same first 8 bytes, and names that differ only in NULs. */
 static void test_names(void) {
   check_lines(FNABI_ABI_SIP, TEXT("I18!D14!K2!\0_0K3!\0\0_1R1!\n"
@@ -598,6 +619,7 @@ int main(int count, char** arguments) {
   test_negative_lengths();
   test_line_ends();
   test_short_texts();
+  test_joined_offsets();
   test_names();
   static const char* const texts[FNABI_ABI_COUNT] = {
       [FNABI_ABI_RAW] = "I14!B10!t3d-1d200R4!S1!",
