@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections import namedtuple
@@ -64,6 +65,13 @@ def test_standard_input() -> None:
 
 def test_the_status_of_the_program_is_kept() -> None:
     assert run("-c", "raise SystemExit(7)").returncode == 7
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_signal_that_ends_the_program() -> None:
+    """The program has the process itself, and gets its signals."""
+    done = run("-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)")
+    assert done.returncode == -signal.SIGTERM
 
 
 SELF = """
