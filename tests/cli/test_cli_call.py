@@ -505,8 +505,9 @@ def test_functions_that_are_registered_by_name() -> None:
     done = run("call", path, "ffi.GetRegisteredTypeKeys")
     assert (done.status, done.err) == (0, "")
     assert "ffi.Object" in done.out
-    text = "no TVM-FFI function is named no.such.function, expected bad, live, plain, unregistered"
-    assert run("call", path, "no.such.function") == Run(1, "", f"fnabi: {path}: {text}\n")
+    for name, shown in ("no.such.function", "no.such.function"), ("", "''"):
+        text = f"no TVM-FFI function is named {shown}, expected bad, live, plain, unregistered"
+        assert run("call", path, name) == Run(1, "", f"fnabi: {path}: {text}\n")
 
 
 # ------------------------------------------------------------------------ values without a library

@@ -268,6 +268,8 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == f"fnabi: {tmp_path / name}: File exists\n"
     assert main(["inspect", "--extract", "x", str(tmp_path), path]) == 1
     assert capsys.readouterr().err == f"fnabi: {path}: no segment is named x\n"
+    assert main(["inspect", "--extract", "", str(tmp_path), path]) == 1
+    assert capsys.readouterr().err == f"fnabi: {path}: no segment is named ''\n"
     assert main(["inspect", "--json", "--extract", "0", str(tmp_path), path]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found == {"schema": "fnabi.extracted/1", "files": [str(tmp_path / "rodata_0.txt")]}

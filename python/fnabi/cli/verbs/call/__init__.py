@@ -135,7 +135,7 @@ def _lacks(arguments: argparse.Namespace, loaded: library.Library) -> int:
     registered = registry.list_global_func_names() if registers else []
     if did_you_mean(arguments.function, registered) or (loaded.functions and not registers):
         return no_function(arguments, [*loaded.functions, *registered], "TVM-FFI function")
-    fault = f"no TVM-FFI function is named {one_line(arguments.function)}"
+    fault = f"no TVM-FFI function is named {one_line(arguments.function or repr(''))}"
     if loaded.functions:
         names = known_names(arguments.function, loaded.functions)
         why = f"{names} (fnabi inspect --run lists those that it registers)"

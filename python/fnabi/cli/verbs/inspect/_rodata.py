@@ -23,7 +23,7 @@ def extract_rodata(arguments: argparse.Namespace, module: vmfb.Module) -> int:
         with ended_by_signals():
             paths = extract(module.rodata, directory, name)
     except NotFoundError:
-        complain(where(arguments.file), f"no segment is named {one_line(name)}")
+        complain(where(arguments.file), f"no segment is named {one_line(name or repr(''))}")
         return 1
     if arguments.json:
         found = {"schema": _EXTRACTED_SCHEMA, "files": [str(path) for path in paths]}
