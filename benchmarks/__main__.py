@@ -176,7 +176,9 @@ def run(files: Sequence[str], path: Path, quick: bool, given: dict[str, str]) ->
     command = [sys.executable, "-m", "pytest", "-q", "--benchmark-quiet"]
     command += [f"--benchmark-json={path.resolve()}", *(QUICK if quick else BRIEF)]
     command += [f"{HERE.name}/{file}" for file in files]
-    done = subprocess.run(command, cwd=HERE.parent, stdout=sys.stderr, env=os.environ | given)
+    # processes that are measured have their bytecode, which `pip install` compiles
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": ""} | given
+    done = subprocess.run(command, cwd=HERE.parent, stdout=sys.stderr, env=environment)
     if path.exists() and path.stat().st_size:
         drop_rounds(path)
     return done.returncode == 0

@@ -1,12 +1,11 @@
 """Imports: the time from the start of a new interpreter to the first result.
 
 A round starts an interpreter that runs one line and ends. "nothing" measures the start alone,
-"msgspec" the import that fnabi's records need. Bytecode is compiled before, as `pip install` does.
+"msgspec" the import that fnabi's records need.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,24 +47,13 @@ WORKS = {
 }
 
 
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return an environment in which bytecode is written to a folder of its own."""
-    folder = str(tmp_path_factory.mktemp("bytecode"))
-    return os.environ | {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": folder}
-
-
 @pytest.mark.parametrize("who", ["fnabi", *PEERS])
 @pytest.mark.parametrize("what", LINES)
-def test_import(
-    benchmark: BenchmarkFixture, environment: dict[str, str], what: str, who: str
-) -> None:
+def test_import(benchmark: BenchmarkFixture, what: str, who: str) -> None:
     if who in ("msgspec", "tvm_ffi"):
         pytest.importorskip(who)
     line = LINES[what] if who == "fnabi" else PEERS[who]
     command = [sys.executable, "-c", line]
-    # writes the bytecode
-    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     benchmark.group = WORKS[what]
     if who in ("fnabi", "tvm_ffi"):
         benchmark.extra_info["work"] = WORKS[what]
@@ -74,7 +62,7 @@ def test_import(
     benchmark.pedantic(
         subprocess.run,
         (command,),
-        {"env": environment, "check": True, "stdout": subprocess.DEVNULL},
+        {"check": True, "stdout": subprocess.DEVNULL},
         rounds=6,
         warmup_rounds=1,
     )
