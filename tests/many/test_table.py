@@ -158,6 +158,67 @@ def test_rows_of_csv_wherever_blocks_end(
             assert [["" if cell is None else cell for cell in row] for row in found] == rows
 
 
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("block", [1, 3, 50, 1 << 22])
+def test_csv_is_read_as_by_pyarrow(
+    tmp_path: Path, block: int, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Quotes inside of fields, which mean nothing, and rows that are an empty line."""
+    pyarrow_csv = pytest.importorskip("pyarrow.csv")
+    monkeypatch.setattr(table_read, "_BLOCK", block)
+    cells = ["", "a", '5" pipe', 'b"', 'c""', '"d\n"', '"""\n"" e"', '"f"g"', '"h\r\n"']
+    rng = random.Random(block)
+    for _ in range(60):
+        rows = [",".join(rng.choices(cells, k=width)) for _ in range(rng.randrange(9))]
+        ends = rng.choices(["\n", "\r\n"], k=len(rows))
+        text = "".join(map(str.__add__, [",".join(['n"'] * width), *rows], ["\n", *ends]))
+        names = [f"c{index}" for index in range(width)]
+        expected = pyarrow_csv.read_csv(
+            io.BytesIO(text.encode()),
+            pyarrow_csv.ReadOptions(column_names=names, skip_rows=1),
+            pyarrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=width > 1),
+            pyarrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, "string"),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+        (tmp_path / "in").write_bytes(text.encode())
+        with open(tmp_path / "in", "rb") as file:
+            table = table_read.open_table(table_read.Source(file, "in", "test"))
+            found = [[*row.values()] for each in table.batches for row in zipped(each)]
+        assert found == [[*row.values()] for row in expected.to_pylist()], text
+
+
+def zipped(batch: Any) -> list[dict[int, Any]]:
+    """Return the rows of a batch, whose columns may have one name."""
+    columns = [column.to_pylist() for column in batch.columns]
+    return [dict(enumerate(row)) for row in zip(*columns, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("sig,x\rI1!R1!,1\rI1!R1!,2\r", "the header ends in a carriage return alone"),
+        ("sig,x\rI1!R1!,1\nI1!R1!,2\n", "the header ends in a carriage return alone"),
+        ('sig,"x\nI1!R1!,1\n', "the file ends inside of quotes of the row at byte 0"),
+        (
+            'sig,x\nI1!R1!,1\nI1!R1!,"2\n,3\n',
+            "the file ends inside of quotes of the row at byte 15",
+        ),
+    ],
+)
+def test_csv_whose_rows_nobody_can_tell(
+    tmp_path: Path, text: str, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_bytes(text.encode())
+    out = tmp_path / "o.jsonl"
+    assert main(["decode", "--column=sig", "-o", str(out), str(tmp_path / "in.csv")]) == 1
+    assert f"in.csv: damaged CSV: {problem}" in capsys.readouterr().err
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("output", [None, "o.jsonl"])
 def test_the_longest_line(
     tmp_path: Path, output: str | None, capsys: pytest.CaptureFixture[str]

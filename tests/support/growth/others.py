@@ -619,6 +619,23 @@ if find_spec("pyarrow") is not None:
             )
 
 
+# ---------------------------------------------------------------------------------------------- CSV
+
+
+def find_rows(name: str, make: Callable[[int], bytes]) -> None:
+    def prepare(size: int) -> tuple[int, Work]:
+        text, state = make(size), _fnabi.ffi.new("int32_t *")
+        return len(text), lambda: _fnabi.lib.fnabi_csv_rows(text, len(text), state)
+
+    add(f"CSV: {name}", "fnabi_csv_rows", prepare)
+
+
+find_rows("quotes in fields", lambda size: b"a" + fill(b'b"', size))
+find_rows("quoted fields of one row", lambda size: fill(b'"a",', size))
+find_rows("doubled quotes", lambda size: b'"' + fill(b'""', size))
+find_rows("rows", lambda size: fill(b'a,"b\n",c\n', size))
+
+
 # ------------------------------------------------------------------------------------ lines of JSON
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from io import BufferedReader, RawIOBase, StringIO
+from io import BufferedReader, RawIOBase
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from fnabi._base.capsule import ArrayOnly, Excess, open_arrays
@@ -312,10 +312,9 @@ class _Lines:
     def rows(self, size: int) -> Iterator[bytes]:
         """Yield whole rows of CSV, which end outside of quotes, about `size` bytes of them."""
         rest: list[bytes] = []
-        length, is_open = 0, False
+        length, quotes = 0, _Quotes()
         while block := self._file.read(size):
-            is_open ^= block.count(b'"') % 2 == 1
-            end = _rows_end(block, is_open)
+            end = quotes.rows_end(block)
             if end:
                 yield b"".join([*rest, memoryview(block)[:end]])
                 self._at += length + end
@@ -324,19 +323,31 @@ class _Lines:
             length += len(rest[-1])
             if length > self._most:
                 raise line_error(self._at, self._most)
+        quotes.check_end(self._at)
         if length:
             yield b"".join(rest)
 
 
-def _rows_end(block: bytes, is_open: bool) -> int:
-    """Return where the last whole row ends, or 0; `is_open`: whether the block ends in quotes."""
-    end = len(block)
-    while end > 0:
-        quote = block.rfind(b'"', 0, end)
-        if not is_open and (found := block.rfind(b"\n", quote + 1, end)) >= 0:
-            return found + 1
-        end, is_open = quote, not is_open
-    return 0
+class _Quotes:
+    """The quotes of CSV, block after block."""
+
+    def __init__(self) -> None:
+        self._state = ffi.new("int32_t *")
+
+    def rows_end(self, block: bytes) -> int:
+        """Return where the last whole row of a block ends, or 0."""
+        return int(lib.fnabi_csv_rows(block, len(block), self._state))
+
+    @property
+    def are_open(self) -> bool:
+        """Whether the blocks end inside of quotes."""
+        return bool(self._state[0] == lib.FNABI_CSV_QUOTED)
+
+    def check_end(self, at: int) -> None:
+        """Refuse a file whose last row, at an offset, ends inside of quotes, as if it was cut."""
+        if self.are_open:
+            text = f"the file ends inside of quotes of the row at byte {at}"
+            raise import_module("pyarrow").ArrowInvalid(text)
 
 
 def _first_line(source: Source, lines: _Lines) -> bytes:
@@ -478,27 +489,34 @@ def _selected(
 
 def _csv(_: Source, units: Units, select: Select, text: _Text) -> Table:
     pyarrow, module = import_module("pyarrow"), import_module("pyarrow.csv")
-    lines, head = text.lines, bytearray(text.first)
-    is_open = head.count(b'"') % 2 == 1
-    while is_open and (line := lines.readline(len(head))):
+    lines, head, quotes = text.lines, text.first, _Quotes()
+    quotes.rows_end(head)
+    while quotes.are_open and (line := lines.readline(len(head))):
         head += line
-        is_open ^= line.count(b'"') % 2 == 1
+        quotes.rows_end(line)
+    quotes.check_end(lines.at - len(head))
     if head.count(b",") < _COLUMNS:
         try:
-            names = next(csv.reader(StringIO(head.decode("utf-8", "replace"), newline="")))
-        except csv.Error:  # the only one of such a reader
-            most = f"expected at most {csv.field_size_limit():,} characters"
-            raise pyarrow.ArrowInvalid(f"name of a column is too long, {most}") from None
+            names = next(csv.reader([head.decode("utf-8", "replace")]))
+        except csv.Error as problem:  # one of two
+            if "limit" in str(problem):
+                most = f"expected at most {csv.field_size_limit():,} characters"
+                raise pyarrow.ArrowInvalid(f"name of a column is too long, {most}") from None
+            text_of = "the header ends in a carriage return alone, expected a line feed"
+            raise pyarrow.ArrowInvalid(text_of) from None
     else:  # as pyarrow would need minutes for each row
         raise pyarrow.ArrowInvalid(_TOO_WIDE)
     schema = select(pyarrow.schema([(name, pyarrow.string()) for name in names]))
+    is_single = len(names) == 1  # an empty line is a row of it, whose value is null
 
     def parse(rows: bytes) -> Any:
         # not as a stream, which pyarrow reads in a thread that may outlive the interpreter
         return module.read_csv(
             own(rows),
             read_options=module.ReadOptions(block_size=len(rows) + 1, column_names=names),
-            parse_options=module.ParseOptions(newlines_in_values=True),
+            parse_options=module.ParseOptions(
+                newlines_in_values=True, ignore_empty_lines=not is_single
+            ),
             convert_options=module.ConvertOptions(
                 column_types=dict.fromkeys(names, pyarrow.string()),
                 include_columns=None if schema.names == names else schema.names,
@@ -513,7 +531,7 @@ def _csv(_: Source, units: Units, select: Select, text: _Text) -> Table:
         if units.first:
             lines.skip(units.first)
         for rows in lines.rows(_BLOCK):
-            if rows.strip(b"\r\n"):
+            if is_single or rows.strip(b"\r\n"):
                 table = parse(rows)
                 row += table.num_rows
                 units.begin(lines.at + len(rows), row)
