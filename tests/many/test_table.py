@@ -219,6 +219,57 @@ def test_csv_whose_rows_nobody_can_tell(
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("values", "type"),
+    [
+        (["9223372036854775807", "18446744073709551615", "null"], "uint64"),
+        (["9007199254740993", "-9007199254740993"], "int64"),
+        (["9007199254740992", "1.5"], "double"),
+        (["18446744073709551616", "1e300"], "double"),
+        (["0.12345678901234567"], "double"),
+        (["[0.5, 9007199254740992]"], "list<item: double>"),
+    ],
+)
+def test_whole_numbers_of_json(tmp_path: Path, values: list[str], type: str) -> None:
+    pytest.importorskip("pyarrow")
+    text = "".join(f'{{"a": {value}, "b": "9007199254740993"}}\n\n' for value in values)
+    (tmp_path / "in").write_text(text)
+    with open(tmp_path / "in", "rb") as file:
+        table = table_read.open_table(table_read.Source(file, "in", "test"))
+        found = [row["a"] for each in table.batches for row in each.to_pylist()]
+    assert str(table.schema.field("a").type) == type
+    assert found == [json.loads(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        (["1.5", "9007199254740993"], "column 'a' has 9007199254740993 in row 2, which float64"),
+        (["1", "-9223372036854775809"], "column 'a' has -9223372036854775809 in row 2"),
+        (['{"b": [{"c": 18446744073709551615}]}'], "column 'a.b.c' has 18446744073709551615"),
+        (["1", "9" * 4301], f"column 'a' has {'9' * 40}... in row 2"),
+    ],
+)
+def test_whole_numbers_that_a_column_of_json_would_change(
+    tmp_path: Path, values: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "in", tmp_path / "o.parquet"
+    path.write_text("".join(f'{{"sig": "I1!R1!", "a": {value}}}\n' for value in values))
+    assert main(["decode", "--column=sig", "-o", str(out), str(path)]) == 1
+    assert f"in: {problem}" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_whole_numbers_of_a_later_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(table_read, "_BLOCK", 16)
+    (tmp_path / "in").write_text('{"a": 1.5}\n' * 9 + '{"a": 9007199254740993}\n')
+    with open(tmp_path / "in", "rb") as file:
+        table = table_read.open_table(table_read.Source(file, "in", "test"))
+        with pytest.raises(OSError, match="has 9007199254740993 in row 10, which float64"):
+            list(table.batches)
+
+
 @pytest.mark.parametrize("output", [None, "o.jsonl"])
 def test_the_longest_line(
     tmp_path: Path, output: str | None, capsys: pytest.CaptureFixture[str]

@@ -12,7 +12,7 @@ import os
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from io import BufferedReader, RawIOBase
@@ -24,6 +24,7 @@ from fnabi._base.files import read_stream
 from fnabi._base.text import cut
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, MissingPackageError
+from fnabi.many._table._exact import Changed, changed_numbers, with_whole_numbers
 from fnabi.many._table._ipc import read_arrow_file, read_arrow_stream
 from fnabi.many._table._memory import own
 from fnabi.many._table._parquet import read_parquet
@@ -206,8 +207,8 @@ def open_table(
 
     A text whose first character is ``{`` is lines of JSON; each other text is CSV with a header.
     The columns of CSV are strings, as they are in the file, and null where nothing is between the
-    commas, not even quotes. The types of JSON are those of the
-    first 4 MiB of lines, and dates in it stay strings.
+    commas, not even quotes. The types of JSON are those of the first 4 MiB of lines, and dates in
+    it stay strings. A whole number that its column of float64 would change is an error.
 
     Args:
         source: The file.
@@ -578,10 +579,16 @@ def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
             raise pyarrow.ArrowInvalid(text) from None
 
     block = text.first + lines.read(_BLOCK)
-    fields = _count_fields(block)
+    fields, is_whole = _count_fields(block), False
     known = text.types
     if known is None:
-        known = _without_times(parse(block, None, 0).schema)
+        table = parse(block, None, 0)
+        known, whole = table.schema, with_whole_numbers(block, table)
+        if whole is not known:
+            with suppress(pyarrow.ArrowInvalid):  # where other numbers are told by their rows
+                parse(block, whole, 0)
+                known = whole
+        known = _without_times(known)
     schema = select(known)
     is_whole = schema.names == known.names
 
@@ -593,12 +600,23 @@ def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
         while block:
             if block.strip():
                 table = parse(block, schema, rows)
+                for number in changed_numbers(block, table):
+                    raise _inexact(source, number, rows)
                 rows += table.num_rows
                 units.begin(lines.at, rows)
                 yield from table.to_batches()
             block = lines.read(_BLOCK)
 
     return Table(schema, batches(block), before=lines.before(units.first))
+
+
+def _inexact(source: Source, number: Changed, rows: int) -> OSError:
+    column = cut(repr(".".join(number.column)), _NAME)
+    text = (
+        f"column {column} has {cut(number.text, _NAME)} in row {rows + number.row + 1}, which"
+        " float64 would change; expected a string"
+    )
+    return OSError(errno.EBADMSG, text, source.name)
 
 
 def _without_times(schema: Any) -> Any:
