@@ -323,11 +323,26 @@ def test_values(tvm_ffi: Any) -> None:
 
 
 def test_scalars_that_arrive_as_another_value(tvm_ffi: Any) -> None:
-    small = pytest.importorskip("ml_dtypes").bfloat16(1.5)
-    for value, number in ((np.bool_(True), True), (np.complex64(1j), 1j), (small, 1.5)):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for value, number in (
+        (np.bool_(True), True),
+        (np.complex64(1j), 1j),
+        (np.clongdouble(1j), 1j),
+        (ml_dtypes.bfloat16(1.5), 1.5),
+        (ml_dtypes.int4(-3), -3),
+    ):
         assert type(tvm_ffi.convert(lambda value: value)(value)) is type(value)
         found = fnabi.Function(lambda value: value)(value)
         assert (type(found), found) == (type(number), number)
+
+
+def test_spans_of_time(tvm_ffi: Any) -> None:
+    """They are numbers of no unit for tvm_ffi."""
+    value = np.timedelta64(5, "Y")
+    assert tvm_ffi.convert(lambda value: value)(value) == 5
+    assert fnabi.Function(lambda value: value)(value) is value
+    with pytest.raises(TypeError):
+        tvm_ffi.convert(lambda value: value)(np.timedelta64(5, "s"))
 
 
 def test_the_page_has_each_class() -> None:

@@ -504,6 +504,7 @@ def with_method(name: str, answer: object) -> object:
         (Int(1 << 70), 1 << 70),
         (Fraction(3, 2), 1.5),
         (np.longdouble(2.5), 2.5),
+        (np.clongdouble(1 + 2j), 1 + 2j),
         (np.float16(0.5), 0.5),
         (np.bool_(True), True),
         (np.uint64(2**64 - 1), 2**64 - 1),
@@ -557,12 +558,18 @@ def test_numbers_of_ml_dtypes():
     assert first(ml_dtypes.bfloat16(1.5)) == 1.5
 
 
-@pytest.mark.parametrize("value", [object(), 1j, {1}, np.datetime64("2020-01-01"), NotImplemented])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(object(), 1j, {1}, NotImplemented),
+        *(np.datetime64("2020-01-01"), np.datetime64(1, "ns"), np.datetime64("NaT")),
+        *(np.timedelta64(5, "Y"), np.timedelta64(5, "ns"), np.void(b"ab")),
+        np.array([(1, 2)], "i4,i4")[0],
+    ],
+)
 def test_opaque_arguments_come_back_as_they_are(value):
     assert plain("tag")(value) == 74
-    answer = plain("first")(value)
-    assert answer == value
-    assert type(answer) is type(value) or isinstance(value, np.generic)
+    assert plain("first")(value) is value
 
 
 def test_classes_are_callables():

@@ -53,6 +53,7 @@ typedef enum kind {
   KIND_DEVICE,      /* __dlpack_device__() */
   KIND_DEVICE_LIKE, /* of another package */
   KIND_ITEM,        /* a NumPy scalar */
+  KIND_COMPLEX,     /* one that Python has no complex number for */
   KIND_INTEGRAL,    /* int() of it */
   KIND_REAL,        /* float() of it */
   KIND_PEER,        /* an object of tvm_ffi */
@@ -130,6 +131,11 @@ static kind find_kind(asked* of) {
   if (IS(&PyFloat_Type)) return KIND_FLOAT;
   if (IS(&PyUnicode_Type)) return KIND_STR;
   if (IS(&PyBytes_Type)) return KIND_BYTES;
+  /* times and records, whose item() is another value for each unit */
+  if (derives(of, "numpy", "datetime64") ||
+      derives(of, "numpy", "timedelta64") || derives(of, "numpy", "void"))
+    return KIND_OPAQUE;
+  if (derives(of, "numpy", "clongdouble")) return KIND_COMPLEX;
   if (derives(of, "numpy", "generic")) return KIND_ITEM;
   if (IS(&PyByteArray_Type)) return KIND_BYTEARRAY;
   if (IS(&PyTuple_Type) || IS(&PyList_Type)) return KIND_SEQUENCE;
@@ -503,6 +509,11 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
       return view_device(value, false, out);
     case KIND_ITEM:
       return view_item(value, out);
+    case KIND_COMPLEX:
+      return own_answer(
+          value,
+          PyObject_CallFunctionObjArgs((PyObject*)&PyComplex_Type, value, NULL),
+          out);
     case KIND_INTEGRAL:
       return own_answer(value, PyNumber_Long(value), out);
     case KIND_PEER:
