@@ -572,6 +572,19 @@ def test_opaque_arguments_come_back_as_they_are(value):
     assert plain("first")(value) is value
 
 
+def test_looking_for_a_conversion_keeps_no_reference_to_it():
+    first = plain("first")
+
+    def convert(self):
+        return 3
+
+    before = sys.getrefcount(convert)
+    for _ in range(1000):
+        assert first(type("Given", (), {"__tvm_ffi_value__": convert})()) == 3
+    gc.collect()
+    assert sys.getrefcount(convert) - before < 500  # some classes are known, and stay
+
+
 def test_classes_are_callables():
     assert plain("apply")(int, "12") == 12
     assert plain("tag")(int) == 68

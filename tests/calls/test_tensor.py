@@ -221,6 +221,16 @@ def test_what_dlpack_cannot_describe_is_refused(given, text, first):
         from_dlpack(given)
 
 
+def test_what_is_no_array_is_not_kept():
+    given = object()
+
+    def act():
+        with pytest.raises(TypeError, match="expected an array with __dlpack__ or a buffer"):
+            from_dlpack(given)
+
+    check_nothing_kept(act, given)
+
+
 def test_long_doubles_are_refused_where_they_are_none_of_ieee(first):
     if np.dtype("g").itemsize == 8:
         pytest.skip("a long double is a double")
