@@ -291,8 +291,7 @@ static int enter_map(const column* columns, Py_ssize_t width,
     seen.device_exchange = of->device_exchange;
     seen.device = of->device;
   }
-  if (seen.exchange == NULL && lane_exchange == NULL && !lane_chosen.made)
-    return 0;
+  if (!lane_environment_is_set(&seen)) return 0;
   if (lane_environment_enter(&seen, &map->environment) < 0) return -1;
   map->entered = true;
   return 0;
