@@ -221,6 +221,22 @@ def test_what_dlpack_cannot_describe_is_refused(given, text, first):
         from_dlpack(given)
 
 
+def test_an_exchange_that_is_no_address():
+    array = np.arange(3.0)
+
+    class Odd:
+        __dlpack_c_exchange_api__ = 1 << 200
+
+        def __dlpack__(self, **named):
+            return array.__dlpack__(**named)
+
+        def __dlpack_device__(self):
+            return array.__dlpack_device__()
+
+    for convert in (from_dlpack, fnabi.Function(lambda value: value)):
+        assert convert(Odd()).data_ptr == array.ctypes.data
+
+
 def test_what_is_no_array_is_not_kept():
     given = object()
 
