@@ -6,6 +6,7 @@ import copy
 import ctypes
 import gc
 import inspect
+import itertools
 import pickle
 import sys
 import typing
@@ -323,6 +324,36 @@ def test_errors_are_of_the_original_types(expression):
         evaluated(theirs, expression)
     with pytest.raises(expected.type):
         evaluated(ours, expression)
+
+
+DTYPE_WORDS = [
+    *("int", "uint", "bool", "float", "bfloat", "handle", "i", "u", "f", "bf", "fp", "void", ""),
+    *("float8_e4m3", "float8_e4m3fn", "fp8_e5m2fnuz", "f6_e3m2fn", "float4_e2m1fn", "bf8_e5m2"),
+    *("complex", "float8_e4m3d", "custom", "INT"),
+]
+DTYPE_BITS = ["", "0", "1", "08", "16", "255", "256"]
+DTYPE_LANES = [
+    *("", "x", "x0", "x1", "x04", "x32768", "x65535", "x65536", "_x2", "x4x2", " "),
+    *("xvscale", "xvscalex", "xvscalex0", "xvscalex1", "xvscalex4", "xvscalex65535", "xvscale4"),
+]
+
+
+@pytest.mark.parametrize("word", DTYPE_WORDS)
+def test_texts_of_dtypes_are_read_as_by_the_original(word):
+    def read(make, text):
+        try:
+            made = make(text)
+        except ValueError:
+            return None
+        return made.type_code, made.bits, made.lanes, str(made)
+
+    for bits, lanes in itertools.product(DTYPE_BITS, DTYPE_LANES):
+        text = f"{word}{bits}{lanes}"
+        expected, found = (
+            [read(make, text) for make in (package.dtype, package.core.DataType)]
+            for package in (theirs, ours)
+        )
+        assert found == expected, text
 
 
 @pytest.mark.parametrize(

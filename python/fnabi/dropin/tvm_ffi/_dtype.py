@@ -10,17 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from fnabi.calls.registry import get_global_func
-from fnabi.calls.tensor import dtype_of, dtype_parts
 from fnabi.dropin.tvm_ffi._dialect import c_int, dialect
-from fnabi.errors import CallError
-from fnabi.types import DType
-
-_SHORT = re.compile(r"(bf|fp|f|i|u)(?=\d)")
-_LONG = {"bf": "bfloat", "fp": "float", "f": "float", "i": "int", "u": "uint"}
-_BITS = {"int": "int32", "uint": "uint32", "float": "float32", "bfloat": "bfloat16"}
-_VSCALE = re.compile(r"(.+)xvscalex(\d+)")
-_CUSTOM = re.compile(r"custom\[([^\]]*)\](\d+)?(?:x(\d+))?")
-_CUSTOM_CODE = 129  # the first of the codes that programs give to dtypes of their own
 
 
 class DataTypeCode(IntEnum):
@@ -45,39 +35,74 @@ class DataTypeCode(IntEnum):
     Float4E2M1FN = 17
 
 
+_CUSTOM_CODE = 129  # the first of the codes that programs give to dtypes of their own
+_WORDS = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "bool": 6}
+_SHORT = {"i": 0, "u": 1, "f": 2, "bf": 4}
+_BITS = {"handle": 64, "bfloat": 16, "bf": 16, "bool": 8}
+"""What a name without bits has, if not 32."""
+
+_FORMATS = {  # `8_e4m3fn` for Float8E4M3FN
+    f"{each.name[5]}_{each.name[6:].lower()}": each.value
+    for each in DataTypeCode
+    if each >= DataTypeCode.Float8E3M4
+}
+_NAMES = {code: name for name, code in _WORDS.items()} | {5: "complex"}
+_FORMAT_NAMES = {code: f"float{name}" for name, code in _FORMATS.items()}
+
+_TEXT = re.compile(
+    rf"(?:({'|'.join(_WORDS)}|(?:{'|'.join(_SHORT)})(?=[0-9]))|custom\[([^\]]*)\])([0-9]*)"
+    r"(xvscale)?(?:x([0-9]+))?"
+)
+_FORMAT_TEXT = re.compile(rf"(?:float|fp|f)({'|'.join(_FORMATS)})(?:(?<=4_e2m1fn)_)?(?:x([0-9]+))?")
+
+
 def _parts_of(text: str) -> tuple[int, int, int]:
     """Return DLPack's code, bits and lanes of a name."""
-    found = _known_parts(text)
-    if isinstance(found, tuple):
-        return found
-    known = get_global_func("dtype.get_custom_type_code", allow_missing=True)
-    if known is None:
-        raise ValueError(f"unknown dtype `{text}`: no function `dtype.get_custom_type_code`")
-    return known(found[1]), int(found[2] or 32), int(found[3] or 1)
+    code, bits, lanes = _read(text)
+    if isinstance(code, str):
+        code = _custom("dtype.get_custom_type_code", code, text)
+    return code, bits, lanes
 
 
 @lru_cache(maxsize=1024)
-def _known_parts(text: str) -> tuple[int, int, int] | re.Match[str]:
-    """Return the same, or what the name of a program's own dtype consists of."""
+def _read(text: str) -> tuple[int | str, int, int]:
+    """Return the same, with the name of a program's own dtype instead of its code."""
     if text in ("", "void"):
         return 3, 0, 0
-    custom = _CUSTOM.fullmatch(text)
-    if custom:
-        return custom
-    scaled = _VSCALE.fullmatch(text)
-    name = scaled[1] if scaled else _BITS.get(text, text)
-    try:
-        name = _SHORT.sub(lambda match: _LONG[match[0]], name, count=1)
-        found = DType.parse(name)
-        code, bits, lanes = dtype_parts(found)
-    except CallError:
-        raise ValueError(f"unknown dtype `{text}`") from None
-    if found.kind == "complex" or (scaled and lanes != 1):
+    found = _FORMAT_TEXT.fullmatch(text)
+    if found:
+        return _FORMATS[found[1]], int(found[1][0]), _lanes(text, 1, found[2])
+    found = _TEXT.fullmatch(text)
+    if not found:
         raise ValueError(f"unknown dtype `{text}`")
-    lanes = -int(scaled[2]) if scaled else lanes
-    if lanes == 0:
-        raise ValueError(f"dtype `{text}` has no lanes; expected one at least")
-    return code, bits, lanes
+    word, custom, digits, scaled, lanes = found.groups()
+    code = custom if word is None else (_WORDS | _SHORT)[word]
+    bits = int(digits or 0) or _BITS.get(word, 32)
+    if bits > 255:
+        raise ValueError(f"dtype `{text}` has {bits} bits; expected at most 255")
+    return code, bits, _lanes(text, -1 if scaled else 1, lanes)
+
+
+def _lanes(text: str, sign: int, digits: str | None) -> int:
+    if digits is None:
+        return 1
+    count = int(digits)
+    if not 1 <= count < 1 << 16:
+        raise ValueError(f"dtype `{text}` has {count} lanes; expected 1 to 65535")
+    return _signed(sign * count)
+
+
+def _signed(lanes: int) -> int:
+    """Return lanes as a signed number of 16 bits: those of a vector that scales are negative."""
+    return (lanes + (1 << 15)) % (1 << 16) - (1 << 15)
+
+
+def _custom(function: str, given: str | int, what: object) -> Any:
+    """Ask the program for the code or the name of a dtype of its own."""
+    known = get_global_func(function, allow_missing=True)
+    if known is None:
+        raise ValueError(f"unknown dtype `{what}`: no function `{function}`")
+    return known(given)
 
 
 def _text_of(code: int, bits: int, lanes: int) -> str:
@@ -86,19 +111,21 @@ def _text_of(code: int, bits: int, lanes: int) -> str:
 
 
 def _new_text(code: int, bits: int, lanes: int) -> str:
-    if (code, bits, lanes) == (3, 0, 0):
-        return ""
-    if lanes >= 1 << 15:  # DLPack's lanes are unsigned, those of a vector that scales negative
-        lanes -= 1 << 16
-    if lanes < -1:
-        return f"{dtype_of(code, bits, 1)}xvscalex{-lanes}"
-    if lanes < 1:
-        lanes = 1
+    if code == DataTypeCode.HANDLE:
+        return "handle" if bits or lanes else ""
     if code >= _CUSTOM_CODE:
-        known = get_global_func("dtype.get_custom_type_name", allow_missing=True)
-        if known is not None:
-            return f"custom[{known(code)}]" + (f"x{lanes}" if lanes != 1 else "")
-    return str(dtype_of(code, bits, lanes))
+        name = f"custom[{_custom('dtype.get_custom_type_name', code, code)}]"
+    elif code in _FORMAT_NAMES:
+        name = _FORMAT_NAMES[code]
+    elif code in _NAMES:
+        is_plain = (code, bits) == (DataTypeCode.BOOL, 8)
+        name = _NAMES[code] if is_plain else f"{_NAMES[code]}{bits}"
+    else:
+        raise ValueError(f"no dtype has DLPack's code {code}")
+    lanes = _signed(lanes)
+    if -1 <= lanes <= 1:
+        return name
+    return f"{name}x{lanes}" if lanes > 0 else f"{name}xvscalex{-lanes}"
 
 
 _known_text = lru_cache(maxsize=1024)(_new_text)
@@ -260,9 +287,7 @@ class DataType(_Parts):
 
 
 def _made_dtype(code: int, bits: int, lanes: int) -> Any:
-    return dtype._made(
-        _text_of(code, bits, lanes), (code, bits, lanes - (1 << 16 if lanes >= 1 << 15 else 0))
-    )
+    return dtype._made(_text_of(code, bits, lanes), (code, bits, _signed(lanes)))
 
 
 dialect.dtype = _made_dtype
