@@ -213,6 +213,8 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
         ("ui8[2x?]=[[1],[255]]", "uint8", [[1], [255]]),
         ("i32[3]=7", "int32", [7, 7, 7]),
         ("i64=7", "int64", 7),
+        ("i64=[]", "int64", []),
+        ("f16[0]=[]", "float16", []),
         ("f16[]=7", "float16", 7),
         ("bool=[true,0,1]", "bool", [True, False, True]),
         ("f32=[]", "float32", []),
@@ -299,7 +301,15 @@ def test_lists_are_tensors_where_the_function_takes_these() -> None:
     assert run("call", kernels, "norm", f"[-1, {2**63}]") == Run(
         1, "", f"fnabi: argument 0: {2**63} does not fit in int64\n"
     )
-    for text, passed in (("[3, 4]", "int64[2]"), ("[[1.5]]", "float32[1x1]")):
+    assert run("call", kernels, "norm", "[]") == Run(0, "0.0\n", "")
+    assert run("call", kernels, "norm", "float32[0]=[]") == Run(0, "0.0\n", "")
+    for text, passed in (
+        ("[3, 4]", "int64[2]"),
+        ("[[1.5]]", "float32[1x1]"),
+        ("[[], []]", "float32[2x0]"),
+        (f"[{2**63}]", "uint64[1]"),
+        ("[true, false]", "bool[2]"),
+    ):
         done = run("call", kernels, "norm", text)
         assert (done.status, done.out) == (1, "")
         hint = f"argument 0 was passed as {passed}; f32=[...] makes it float32"

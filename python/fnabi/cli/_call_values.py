@@ -101,7 +101,7 @@ def _array(what: str, value: Any, type: tuple[DType, tuple[Dim, ...] | None] | N
     """Return an array of numbers in lists.
 
     One number fills a shape, and a flat list is reshaped. Without a type, floats are float32, as
-    in frameworks, and whole numbers int64.
+    in frameworks, whole numbers int64, or uint64 if one is above it, and true and false bool.
     """
     numpy = load_numpy("fnabi call")
     try:
@@ -110,11 +110,11 @@ def _array(what: str, value: Any, type: tuple[DType, tuple[Dim, ...] | None] | N
         raise ArgumentError(
             f"{what}: the lists differ in length, or are nested too deeply"
         ) from None
-    if found.size == 0:
-        found = found.astype(numpy.float32)
+    if found.size == 0:  # small integers become any dtype
+        found = found.astype(numpy.float32 if type is None else numpy.uint8)
     if found.dtype.kind not in _NUMBERS:
         raise ArgumentError(f"{what}: expected numbers of at most 64 bits, or lists of them")
-    if found.dtype.kind == "f":
+    if found.size and found.dtype.kind == "f":
         found = _exact(what, value, found, type and type[0])
     if type is None:
         return _cast(what, found, DType("float", 32)) if found.dtype.kind == "f" else found
