@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -581,6 +582,28 @@ def test_arrays_whose_dtype_files_of_numpy_cannot_name(tmp_path: Path, name: str
 def test_an_array_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         load_array(str(tmp_path), "f")
+
+
+def piped(folder: Path, data: bytes) -> str:
+    """Return a pipe with a name, such as a shell makes for ``<(command)``, and write to it."""
+    path = folder / "pipe"
+    os.mkfifo(path)
+    threading.Thread(target=path.write_bytes, args=[data], daemon=True).start()
+    return str(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
+def test_an_array_in_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved(tmp_path, np.arange(3.0))
+    data = (tmp_path / "x.npy").read_bytes()
+    array = load_array(piped(tmp_path, data), "f")
+    assert array.tolist() == [0, 1, 2]
+    (tmp_path / "pipe").unlink()
+    monkeypatch.setattr("fnabi._base.files._STREAM_MOST", len(data) - 1)
+    pipe = piped(tmp_path, data)
+    with pytest.raises(OSError, match="more than 1 GiB of data in a pipe") as caught:
+        load_array(pipe, "f")
+    assert caught.value.filename == pipe
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="there is no /proc")

@@ -6,11 +6,12 @@ import hashlib
 import json
 import math
 import re
+from io import BytesIO
 from operator import is_
 from typing import Any
 
 from fnabi._base.dtype import DType, load_numpy, meant_dtype
-from fnabi._base.files import named, open_file
+from fnabi._base.files import named, open_file, read_stream
 from fnabi._base.lane import Function, Tensor
 from fnabi.calls.schema import SEQUENCES, FunctionSchema, Schema, TypeSchema
 from fnabi.errors import FnabiError, FormatError
@@ -197,8 +198,9 @@ def load_array(path: str, function: str) -> Any:
     """Read the array of a file; an error about a missing NumPy names the function."""
     numpy = load_numpy(function)
     with named(path), open_file(path) as file:
+        source = file if file.seekable() else BytesIO(read_stream(file, path))
         try:
-            array = numpy.lib.format.read_array(file, allow_pickle=False)
+            array = numpy.lib.format.read_array(source, allow_pickle=False)
         except OSError:
             raise
         except Exception as problem:  # the header can ask for any shape and dtype
