@@ -79,6 +79,11 @@ def driver(request: dict[str, Any]) -> None:
     iree.runtime.get_device(request["uri"])
 
 
+def devices(request: dict[str, Any]) -> None:
+    """Open the first of some devices that can be opened."""
+    iree.runtime.system_setup.get_first_device(request["uris"])
+
+
 def view(request: dict[str, Any]) -> None:
     """Read a module in place that begins at an odd address."""
     data = base64.b64decode(request["module"])
@@ -88,7 +93,7 @@ def view(request: dict[str, Any]) -> None:
     _binding.VmModule.wrap_buffer(INSTANCE, memoryview(memory)[odd : odd + len(data)])
 
 
-VERBS = {"load": load, "driver": driver, "view": view}
+VERBS = {"load": load, "driver": driver, "devices": devices, "view": view}
 
 
 def main() -> None:

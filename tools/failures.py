@@ -255,6 +255,7 @@ TRIES: dict[str, Try] = {
     "cuda": lambda m: {"verb": "driver", "uri": "cuda"},
     "vulkan": lambda m: {"verb": "driver", "uri": "vulkan"},
     "hip": lambda m: {"verb": "driver", "uri": "hip"},
+    "device list": lambda m: {"verb": "devices", "uris": ["nothing", "local-sync://7"]},
     # calls
     "function": lambda m: loads(m.build(), "hal", call="absent", arguments=[]),
     "function, tool": lambda m: tool(

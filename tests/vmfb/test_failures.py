@@ -51,6 +51,7 @@ KINDS = {
     "driver-missing": ("driver", "driver, tool", "hip"),
     "driver-library": ("cuda", "cuda, tool", "vulkan", "hip"),
     "device-path": ("device path", "device path, tool"),
+    "device-list": ("device list",),
     "function-missing": ("function", "function, tool"),
     "function-unnamed": ("functions, tool",),
     "module-unnamed": ("no module, tool",),

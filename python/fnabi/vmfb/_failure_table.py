@@ -299,6 +299,16 @@ FAILURES = (
         "Leave out what is after the driver's name: `--device=local-task`.",
         "device paths not yet implemented; creating device '<device>'",
     ),
+    _failure(
+        "device-list",
+        "none of the devices that were named can be opened",
+        "`load_vm_flatbuffer_file(driver=...)`, `Config` and `IREE_DEFAULT_DEVICE` name devices to"
+        " try. This build has no driver of such a name, the driver's system library is missing, or"
+        " it has no device of that path. The runtime drops the reason.",
+        "`iree.runtime.get_device(NAME)` says why, and `iree.runtime.query_available_drivers()`"
+        " lists the drivers of this build.",
+        "No device found from list [<devices:t>]",
+    ),
     # ------------------------------------------------------------------------ calls
     _failure(
         "function-missing",
