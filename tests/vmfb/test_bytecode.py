@@ -38,6 +38,7 @@ from fnabi.vmfb.bytecode import (
 )
 from support.bytecode_template import FUZZED, TEMPLATE, seed, template
 from support.each import each
+from support.growth.modules import shared_code
 from support.installed_runtime import Load, loading
 from support.paths import DATA, TESTS
 
@@ -718,6 +719,23 @@ def test_disassemble_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> 
         "imported": False,
         "name": "never",
     }
+
+
+def test_shared_code_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "shared.vmfb"
+    path.write_bytes(shared_code(12_000))
+    errors = []
+    for options in ([], ["--json"]):
+        assert main(["inspect", "--disassemble", *options, str(path)]) == 1
+        out, error = capsys.readouterr()
+        assert out == ""
+        errors.append(error)
+    assert errors[0] == errors[1]
+    assert "more references than the size allows" in errors[0]
+    assert main(["inspect", "--disassemble", "--json", "--function", "f7", str(path)]) == 0
+    assert json.loads(capsys.readouterr().out)["functions"][0]["ordinal"] == 7
 
 
 def test_verify_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

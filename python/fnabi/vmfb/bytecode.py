@@ -125,7 +125,7 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
             "bytecode.disassemble: the module is remote and has texts after its FlatBuffer,"
             " expected a local file"
         )
-    text = module._decode(lib.fnabi_bytecode_disassemble, _plain, first, count)
+    text = _text(module, first, count)
     database = module.debug
     if database is None:
         return text.rstrip("\n")
@@ -141,6 +141,22 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
             rows[name] = {each.bytecode_offset: each.location for each in maps[0].locations}
         functions[index] = _with_places(lines, rows[name], database)
     return "\n\n".join(functions)
+
+
+def check_work(module: Module, first: int, count: int) -> None:
+    """Refuse functions that share code, or refer to names, more often than the size allows.
+
+    The instructions of one function have that limit each, and those of many none together.
+
+    Raises:
+        FormatError: If `disassemble` raises it for these functions.
+
+    """
+    _text(module, first, count)
+
+
+def _text(module: Module, first: int, count: int) -> str:
+    return module._decode(lib.fnabi_bytecode_disassemble, _plain, first, count)
 
 
 def verify(module: Module) -> tuple[BytecodeFinding, ...]:

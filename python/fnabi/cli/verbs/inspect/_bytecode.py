@@ -19,10 +19,12 @@ _DISASSEMBLY_SCHEMA = "fnabi.disassembly/1"
 def print_disassembly(arguments: argparse.Namespace, module: vmfb.Module) -> int:
     name: str | None = arguments.function
     try:
-        wanted = range(len(module.functions)) if name is None else [bytecode.find(module, name)]
+        first = 0 if name is None else bytecode.find(module, name)
     except NotFoundError:
         return no_function(arguments, bytecode.names(module).values())
+    wanted = range(len(module.functions)) if name is None else range(first, first + 1)
     if arguments.json:
+        bytecode.check_work(module, wanted.start, len(wanted))
         functions = [_function_json(module, ordinal) for ordinal in wanted]
         print(json.dumps({"schema": _DISASSEMBLY_SCHEMA, "functions": functions}, indent=2))
     else:
