@@ -1165,6 +1165,32 @@ def test_the_text_of_a_type_is_whole_up_to_the_limit() -> None:
     assert len(change.new_text) == 300
 
 
+@pytest.mark.parametrize("depth", [1, 100])
+def test_paths_of_long_keys_are_cut_and_differ(depth: int) -> None:
+    """A key is in the path of each part below it."""
+    keys = [f"{'k' * (1000 // depth)}{last}" for last in "ab"]
+    sides = []
+    for names in ("xy", "yz"):  # moved to another key, and to none
+        below = ((key, Named(name, F32_)) for key, name in zip(keys, names, strict=True))
+        type: Type = Dict(tuple(below))
+        for _ in range(depth - 1):
+            type = Dict(((keys[0], type),))
+        sides.append(Signature((), (type,)))
+    changes = compare_signatures(*sides)
+    assert [each.kind for each in changes] == ["moved", "moved"]
+    assert len({each.path for each in changes}) == 2
+    for change in changes:
+        assert re.match(r'results\[0\].{290}\.\.\.[0-9a-f]{32}"\]', change.path)
+        assert len(change.path) <= 600
+
+
+def test_a_path_is_whole_up_to_the_limit() -> None:
+    (change,) = compare_signatures(
+        *(Signature((), (Dict((("k" * 586, Scalar(dtype)),)),)) for dtype in (F32, F64))
+    )
+    assert change.path == f'results[0]["{"k" * 586}"].dtype'
+
+
 def test_folders_that_are_none(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()

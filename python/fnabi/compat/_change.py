@@ -43,6 +43,12 @@ Severity: TypeAlias = Literal["breaking", "unknown", "widening", "notice"]
 TYPE_MAX = 300
 """The most characters of a type's text."""
 
+_PATH_MAX = 600
+"""The most characters of a path to which keys are added."""
+
+_PATH_START = 300
+"""The characters that are left of a longer path."""
+
 _Shape: TypeAlias = tuple[int | None, ...] | None
 _TYPES = get_args(Type)
 
@@ -65,7 +71,9 @@ class Change(msgspec.Struct, frozen=True):
         severity: The effect on callers, by the rules in the module's documentation.
         path: The part that changed, such as ``inputs[1].shape[0]``,
             ``results[0]["logits"].dtype``, ``calling_convention``, ``attrs["fbr"]`` or
-            ``dependencies["hal"].minimum_version``; empty for a function as a whole.
+            ``dependencies["hal"].minimum_version``; empty for a function as a whole. Where keys
+            of a type make it longer than 600 characters, their start, ``...`` and a checksum
+            stand for them, which keeps different paths different.
         old: The old value, or None for an added part. For a part of a type it is the innermost
             type with that part, with the name of the argument; for a malformed signature the
             FormatError; for a function as a whole its signature or calling convention; for
@@ -172,3 +180,18 @@ def _start(type: Type, room: list[int]) -> Type:
 
 def quoted(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def place(path: str, key: object) -> str:
+    """Return the path of a key, cut where it is long.
+
+    Otherwise a long key would be copied for each part below it. The checksum keeps paths of
+    different keys different, which comparisons rely on.
+    """
+    found = f"{path}[{quoted(key)}]"
+    if len(found) <= _PATH_MAX:
+        return found
+    from hashlib import blake2b  # which few paths need
+
+    checksum = blake2b(found.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return f'{found[:_PATH_START]}...{checksum}"]'  # as a key ends

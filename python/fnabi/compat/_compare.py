@@ -12,7 +12,7 @@ import msgspec
 from fnabi._base import core
 from fnabi._base.arguments import check_type
 from fnabi.abi import cconv, sip
-from fnabi.compat._change import Change, ChangeKind, Severity, counted_changes, quoted
+from fnabi.compat._change import Change, ChangeKind, Severity, counted_changes, place, quoted
 from fnabi.compat._needs import export_differences, module_differences
 from fnabi.compat._record import RecordedModule, digest
 from fnabi.compat._runtime import (
@@ -576,7 +576,7 @@ def _types(old: Type, new: Type, path: str) -> Iterator[_Difference]:
 def _values(old: Mapping[_Key, Type], new: Mapping[_Key, Type], path: str) -> Iterator[_Difference]:
     """Yield the differences of types that have names of one scope."""
     names = [{key: _unnamed(type)[0] for key, type in side.items()} for side in (old, new)]
-    moved = {f"{path}[{quoted(key)}]" for key in _moved(*names)}
+    moved = {place(path, key) for key in _moved(*names)}
     for difference in _slots(old, new, path, _types):
         if difference.kind == "renamed" and difference.path in moved:
             difference = difference._replace(kind="moved")
@@ -657,12 +657,12 @@ def _slots(
     """Yield the differences of the values of each key, and the keys of one side only."""
     for key, value in old.items():
         if key in new:
-            yield from walk(value, new[key], f"{path}[{quoted(key)}]")
+            yield from walk(value, new[key], place(path, key))
         else:
-            yield _Difference("removed", f"{path}[{quoted(key)}]", value, None)
+            yield _Difference("removed", place(path, key), value, None)
     for key, value in new.items():
         if key not in old:
-            yield _Difference("added", f"{path}[{quoted(key)}]", None, value)
+            yield _Difference("added", place(path, key), None, value)
 
 
 def _items(values: tuple[_T, ...]) -> dict[int, _T]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
+from fnabi.compat._change import place, quoted
 from fnabi.errors import FormatError
 from fnabi.vmfb import Export, Module
 from fnabi.vmfb._export import UNTYPED
@@ -56,26 +56,26 @@ def _targets(old: tuple[Target, ...], new: tuple[Target, ...]) -> Iterator[Diffe
     """A device by name may be any one of its alternatives, but each name needs one."""
     before, after = _by_name(old), _by_name(new)
     for name, alternatives in before.items():
-        path = f"targets[{_quoted(name)}]"
+        path = place("targets", name)
         if name not in after:
             for each in alternatives.values():
                 yield Difference("removed", "widening", path, str(each), None)
             continue
         for device, target in alternatives.items():
             found = after[name].get(device)
-            inner = f"{path}[{_quoted(device)}]"
+            inner = place(path, device)
             if found is None:
                 yield Difference("removed", "breaking", inner, str(target), None)
             else:
                 yield from _formats(target, found, inner)
         for device, target in after[name].items():
             if device not in alternatives:
-                inner = f"{path}[{_quoted(device)}]"
+                inner = place(path, device)
                 yield Difference("added", "widening", inner, None, str(target))
     for name, alternatives in after.items():
         if name not in before:
             for each in alternatives.values():
-                path = f"targets[{_quoted(name)}]"
+                path = place("targets", name)
                 # A module that ran without a device runs everywhere.
                 yield Difference("added", "breaking", path, None, str(each))
 
@@ -91,14 +91,14 @@ def _formats(old: Target, new: Target, path: str) -> Iterator[Difference]:
     before = {each.format: each for each in old.executables}
     after = {each.format: each for each in new.executables}
     for format, compiled in before.items():
-        inner = f"{path}.formats[{_quoted(format)}]"
+        inner = place(f"{path}.formats", format)
         if format in after:
             yield from _compiled(compiled, after[format], inner)
         else:
             yield Difference("removed", "breaking", inner, str(compiled), None)
     for format, compiled in after.items():
         if format not in before:
-            inner = f"{path}.formats[{_quoted(format)}]"
+            inner = place(f"{path}.formats", format)
             yield Difference("added", "widening", inner, None, str(compiled))
 
 
@@ -128,13 +128,13 @@ def _parameters(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Itera
         _sizes, (old, new)
     )
     for name, size in before.items():
-        path = f"parameters[{_quoted(name)}]"
+        path = f"parameters[{quoted(name)}]"
         if name not in after:
             yield Difference("removed", "widening", path, _bytes(size), None)
         elif size != after[name]:
             yield Difference("changed", "breaking", path, _bytes(size), _bytes(after[name]))
     for name, size in after.items():
-        path = f"parameters[{_quoted(name)}]"
+        path = f"parameters[{quoted(name)}]"
         if name not in before:
             yield Difference("added", "breaking", path, None, _bytes(size))
         elif name in after_written and name not in before_written:
@@ -237,7 +237,3 @@ def _transients(old: Export, new: Export) -> Iterator[Difference]:
     if before.size_function != after.size_function:
         functions = before.size_function, after.size_function
         yield Difference("changed", "breaking", "transients.size_function", *functions)
-
-
-def _quoted(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
