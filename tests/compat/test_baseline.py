@@ -247,6 +247,38 @@ def test_annotations_have_no_control_characters() -> None:
     assert line == ("::error file=\\x1b[31m\\r\\u202ea\\xff.vmfb,title=ABI%3A unreadable::\\x1b[0m")
 
 
+def test_reports_cut_long_names_of_functions() -> None:
+    """Each change of a function has its name."""
+    changes = tuple(Change("changed", "notice", "attrs", "a", "b", "f" * 501) for _ in "ab")
+    found = [FileComparison("a.vmfb", "compatible", Comparison(changes))]
+    shown = f"{'f' * 500}..."
+    texts = [report.write(found, each) for each in report.FORMATS]
+    for text in (*texts, html.render_folders(found)):
+        assert text.count(shown) >= 2
+        assert "f" * 501 not in text
+
+
+def test_diff_cuts_long_names_of_functions_but_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "f" * 501
+    sides = [str(tmp_path / f"{each}.vmfb") for each in "ab"]
+    for side, value in zip(sides, "xy", strict=True):
+        attribute = Table({0: String(b"key"), 1: String(value.encode())})
+        function = {
+            7: Vector([Table({0: String(name.encode()), 1: bytes(4)})]),
+            8: Vector([Table({0: String(b"0v_v"), 1: Vector([attribute])})]),
+        }
+        Path(side).write_bytes(module(Table({0: String(b"m")} | function)))
+    for options in ([], ["--html"]):
+        main(["diff", *options, *sides])
+        text = capsys.readouterr().out
+        assert f"{'f' * 500}..." in text
+        assert name not in text
+    main(["diff", "--json", *sides])
+    assert json.loads(capsys.readouterr().out)["changes"][0]["function"] == name
+
+
 def test_sarif(compared: list[FileComparison]) -> None:
     found = json.loads(report.write(compared, "sarif"))
     assert found["version"] == "2.1.0"

@@ -1205,3 +1205,11 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
 def test_the_text_of_a_change_is_one_line_without_control_characters() -> None:
     change = Change("changed", "notice", "", "old", "new", "a\x1b[31m\n\udcff")
     assert str(change) == r'notice    a\x1b[31m\n\xff: changed: "old" => "new"'
+
+
+def test_the_name_of_a_function_in_the_text_of_a_change_is_cut() -> None:
+    change = Change("changed", "notice", "attrs", "a", "b", "f" * 501)
+    assert change.function_text == f"{'f' * 500}..."
+    assert str(change) == f'notice    {"f" * 500}...: attrs changed: "a" => "b"'
+    assert Change("changed", "notice", "attrs", "a", "b", "f" * 500).function_text == "f" * 500
+    assert Change("changed", "notice", "attrs", "a", "b").function_text == ""

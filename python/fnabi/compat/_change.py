@@ -43,6 +43,9 @@ Severity: TypeAlias = Literal["breaking", "unknown", "widening", "notice"]
 TYPE_MAX = 300
 """The most characters of a type's text."""
 
+_NAME_MAX = 500
+"""The most characters of a function's name in a text: any number of changes may be of one."""
+
 _PATH_MAX = 600
 """The most characters of a path to which keys are added."""
 
@@ -104,8 +107,13 @@ class Change(msgspec.Struct, frozen=True):
         return _text(self.new)
 
     def __str__(self) -> str:
-        function = "" if self.function is None else f"{self.function}: "
+        function = "" if self.function is None else f"{self.function_text}: "
         return one_line(f"{self.severity:8}  {function}{self.place_text}{self.values_text}")
+
+    @property
+    def function_text(self) -> str:
+        """The name of the function, empty for None; ends in "..." after 500 characters."""
+        return cut(self.function or "", _NAME_MAX)
 
     @property
     def place_text(self) -> str:

@@ -89,7 +89,7 @@ def _findings(file: FileComparison) -> Iterator[tuple[str, str, str]]:
         for severity in _SEVERITIES:
             for change in changes:
                 if change.severity == severity:
-                    yield severity, one_line(change.function or ""), _text(change)
+                    yield severity, one_line(change.function_text), _text(change)
 
 
 def _text(change: Change) -> str:

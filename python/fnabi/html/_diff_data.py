@@ -36,7 +36,7 @@ def diff_data(old: Module, new: Module, comparison: compat.Comparison | None) ->
         "own": [_change(each, kept) for each in own],
         "changed": [
             {
-                "name": kept.text(name or ""),
+                "name": kept.text(of_function[0].function_text),
                 "old": _signature(old, name or ""),
                 "new": _signature(new, name or ""),
                 "changes": [_change(each, kept) for each in of_function],
@@ -76,7 +76,7 @@ def folders_data(found: Sequence[FileComparison]) -> dict[str, Any]:
 
 
 def _of_file(change: compat.Change, kept: Kept) -> dict[str, Any]:
-    function = {} if change.function is None else {"function": kept.text(change.function)}
+    function = {} if change.function is None else {"function": kept.text(change.function_text)}
     return function | _change(change, kept)
 
 

@@ -214,7 +214,7 @@ def _report(files: list[FileComparison], format: str) -> None:
 def show(screen: Screen, found: compat.Comparison, file: str = "") -> None:
     """Write the changes, then the verdict; the name of the file is before each."""
     for change in found.changes:
-        function: Part = "" if change.function is None else (one_line(change.function), "name")
+        function: Part = "" if change.function is None else (one_line(change.function_text), "name")
         screen.write(
             file,
             (f"{change.severity:8}", _MEANINGS[change.severity]),
