@@ -378,11 +378,38 @@ def test_links_to_what_is_no_file_stay(special: tuple[str, str], tmp_path: Path)
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="there is no /proc")
 def test_a_link_to_an_open_file_stays(tmp_path: Path) -> None:
     link = tmp_path / "link"
+    (tmp_path / "folder").symlink_to("/proc/self/fd")
     with open(tmp_path / "out", "wb") as out:
-        link.symlink_to(f"/proc/self/fd/{out.fileno()}")
-        with pytest.raises(OSError, match="the output is a link to an open file, expected"):
-            write_whole(link).__enter__()
-    assert link.is_symlink()
+        number = out.fileno()
+        (tmp_path / "first").symlink_to(f"/proc/self/fd/{number}")
+        texts = [
+            f"/proc/self/fd/{number}",
+            f"//proc/./self/../self/fd/{number}",
+            f"/proc/thread-self/fd/{number}",
+            f"/dev/fd/{number}",
+            os.path.relpath(f"/proc/self/fd/{number}", tmp_path.resolve()),
+            f"folder/{number}",
+            "first",
+            os.fspath(tmp_path / "first"),
+        ]
+        for text in texts:
+            link.symlink_to(text)
+            with pytest.raises(OSError, match="the output is a link to an open file, expected"):
+                write_whole(link).__enter__()
+            assert os.readlink(link) == text
+            link.unlink()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="there is no /proc")
+def test_a_link_to_standard_output_stays(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    program = "from fnabi._base.files import write_whole; write_whole('link').__enter__()"
+    with open(tmp_path / "out", "wb") as out:
+        ran = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, stdout=out, stderr=subprocess.PIPE
+        )
+    assert b"the output is a link to an open file, expected" in ran.stderr
+    assert (tmp_path / "link").is_symlink()
 
 
 def test_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

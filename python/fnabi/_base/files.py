@@ -436,7 +436,7 @@ def status_of(target: str, replace: bool = True) -> os.stat_result | None:
     if stat.S_ISLNK(mode):
         try:
             mode = os.stat(target).st_mode
-            is_open_file = os.readlink(target).startswith("/proc/")  # such as /dev/stdout
+            is_open_file = _leads_to_open_file(target)
         except OSError:  # it leads nowhere
             return None
         if is_open_file:
@@ -450,6 +450,20 @@ def status_of(target: str, replace: bool = True) -> os.stat_result | None:
     if why is not None:
         raise OSError(errno.EOPNOTSUPP, f"the output is {why}", target)
     return status
+
+
+def _leads_to_open_file(link: str) -> bool:
+    """Return whether a link that leads to a file has one of /proc on its way, as /dev/stdout has.
+
+    What that one says is the name that the open file once had.
+    """
+    while True:
+        folder = os.path.realpath(os.path.dirname(link))
+        if f"{folder}/".startswith("/proc/"):
+            return True
+        if not os.path.islink(link):
+            return False
+        link = os.path.join(folder, os.readlink(link))
 
 
 def kept_mode(old: os.stat_result, new: os.stat_result) -> int:
