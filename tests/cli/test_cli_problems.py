@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import re
 import shlex
 import shutil
 import subprocess
@@ -55,6 +56,29 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to be in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "verify ::stop-commands::x.vmfb",
+        "verify --runtime 3.13.0 ::stop-commands::x.vmfb",
+        "scan ::stop-commands::x.vmfb",
+        "find .",
+        "diff one two",
+        "check-abi --update ::error::x.abi.json ::stop-commands::x.vmfb",
+        "inspect --extract all :: one/::stop-commands::x.vmfb",
+    ],
+)
+def test_no_file_begins_a_line_as_a_command_of_github_does(run, here: Path, words: str) -> None:
+    """The runner reads what a step prints, and ``::name::`` at the start of a line as a command."""
+    for folder in here, here / "one", here / "two":
+        folder.mkdir(exist_ok=True)
+        for name in "::stop-commands::x.vmfb", " ::stop-commands::y.vmfb":
+            shutil.copy(CLASSIFIER, folder / name)
+    _, out, error = run(*words.split(" "))
+    assert "./::" in out
+    assert not re.search(r"^\s*::", out + error, re.MULTILINE)
 
 
 # ------------------------------------------------------------------ functions with bad texts

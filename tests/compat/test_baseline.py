@@ -357,12 +357,15 @@ def test_the_hook_escapes_names(
     kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(kept.parent)
-    for name in ("\x1b[2J", "a\n::error::b", "\udcff"):
+    for name in ("\x1b[2J", "a\n::error::b", "\udcff", "::error::c", " ::error::d"):
         shutil.copy(OLD, f"{name}.vmfb")
         shutil.copy(kept, f"{name}.abi.json")
         assert baseline_hook.main([f"{name}.vmfb"]) == 0
     shown = [line for line in capsys.readouterr().out.split("\n") if line.endswith(".vmfb:")]
-    assert shown == ["\\x1b[2J.vmfb:", "a\\n::error::b.vmfb:", "\\xff.vmfb:"]
+    assert shown == [
+        *("\\x1b[2J.vmfb:", "a\\n::error::b.vmfb:", "\\xff.vmfb:"),
+        *("./::error::c.vmfb:", "./ ::error::d.vmfb:"),
+    ]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="could not find bash")

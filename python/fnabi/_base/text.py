@@ -73,6 +73,15 @@ def one_line(text: str) -> str:
     return plain(text).replace("\n", "\\n")
 
 
+def leading(path: str) -> str:
+    """Return the name of a file in one line, with which a line of output begins.
+
+    GitHub's runner takes a line that begins with ``::``, also after spaces, for a command.
+    """
+    shown = one_line(path)
+    return f"./{shown}" if shown.lstrip().startswith("::") else shown
+
+
 def _escape(character: str) -> str:
     byte = ord(character) - 0xDC00  # of a surrogate escape
     return f"\\x{byte:02x}" if 128 <= byte < 256 else ascii(character)[1:-1]

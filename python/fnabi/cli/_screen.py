@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TypeAlias
 
+from fnabi._base.text import leading as leading
 from fnabi._base.text import one_line as one_line
 from fnabi._base.text import plain as plain
 from fnabi.cli._layout import Line, columns, fold, wrap
