@@ -353,6 +353,23 @@ def test_the_hook_imports_nothing_from_the_repository(kept: Path) -> None:
     assert ran.returncode == 0
 
 
+@pytest.mark.parametrize("given", [None, ["--runtime=3.13.0", "--lenient", "--"]])
+def test_the_hook_that_verifies_takes_names_for_names(
+    given: list[str] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As pre-commit does, which puts the names of files after the arguments."""
+    yaml = pytest.importorskip("yaml")
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    (hook,) = (each for each in hooks if each["id"] == "fnabi-verify")
+    _, *words = hook["entry"].split()
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(OLD, "--driver=x.vmfb")
+    assert main([*words, *(given or hook.get("args", ())), "--driver=x.vmfb"]) == 0
+    guide = (ROOT / "docs/guide/ci.md").read_text()
+    for args in re.findall(r"id: fnabi-verify\n +args: \[(.*)\]", guide):
+        assert args.endswith(", --")
+
+
 def test_the_hook_escapes_names(
     kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
