@@ -138,7 +138,17 @@ IN_HEADERS = [
     *("int32_t", "size_t", "iree_runtime_call_t", "iree_runtime_call_initialize_by_name"),
     *("iree_status_is_ok", "iree_vm_value_make_i32", "fnabi_stub_push", "fnabi_stub_value_at"),
     *("functions", "functions_", "values-1", "values_1", "values_1_", "shape_2", "t"),
-    *("C", "FUNCTION_COUNT", "vm_value_make_i32", "stub_push", "y", "y_value", "errno", "call"),
+    *(
+        "C",
+        "FUNCTION_COUNT",
+        "MODULE_NAME",
+        "vm_value_make_i32",
+        "stub_push",
+        "y",
+        "y_value",
+        "errno",
+        "call",
+    ),
 ]
 """Names that a C header has itself, or the headers before it, also after a prefix."""
 
@@ -159,6 +169,17 @@ def test_names_of_c_headers(name: str, tmp_path: Path) -> None:
     prefix = f"module_{name}" if name.lower().startswith(("iree", "fnabi")) else name
     assert f" {prefix}_functions_" in text
     assert f"static inline iree_status_t {prefix}_call(" in text
+
+
+def test_c_headers_have_a_long_name_of_a_module_once(tmp_path: Path) -> None:
+    """Names of functions begin with it, so that many would multiply it."""
+    name = "n" * 4000  # a C compiler need not take more than 4095
+    functions = [(each.encode(), b"0v_v", attributes()) for each in ("f", "g", "h?")]
+    with vmfb.from_buffer(exporting(*functions, name=name.encode())) as opened:
+        text = FORMATS["c-header"](opened, "m").text
+    assert text.count(name) == 2  # with the comment
+    write(tmp_path, "m.h", text)
+    compile_header(tmp_path, "m.h")
 
 
 KEYWORDS = re.findall(

@@ -133,18 +133,20 @@ def c_header(interface: Interface) -> Stub:
     prefix = identifier(interface.name, "module")
     if _LIBRARIES.fullmatch(prefix):
         prefix = f"module_{prefix}"
+    # Each function has the module's name twice, which a macro keeps short.
+    module = _Module(f"{prefix.upper()}_MODULE_NAME", _size(interface.name))
     tables = _Tables(prefix)
     scope = Names()
     rows: list[str] = []
     calls: list[str] = []
     for entry in interface.entries:
-        rows += tables.function(interface.name, entry)
+        rows += tables.function(module, entry)
         try:
             is_taken = (
                 _TABLES.fullmatch(entry.identifier) or f"{prefix}_{entry.identifier}".isupper()
             )
             name = scope.add(entry.identifier + "_" * bool(is_taken))
-            calls += ["", *_call(f"{prefix}_{name}", interface.name, entry)]
+            calls += ["", *_call(f"{prefix}_{name}", module, entry)]
         except InexpressibleError as problem:
             notices.append(f"{literal(entry.export.name)} has no C function: {problem}")
             calls += ["", f"/* {_comment(notices[-1])}. */"]
@@ -162,6 +164,8 @@ def c_header(interface: Interface) -> Stub:
         "#include <stdint.h>",
         "",
         _DESCRIPTORS,
+        "",
+        f"#define {module.macro} {_string(interface.name)}",
         "",
         *tables.lines,
     ]
@@ -203,6 +207,22 @@ def _string(text: str) -> str:
     return '"' + shown.replace("??", "?\\?") + '"'  # no trigraphs
 
 
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogateescape"))
+
+
+class _Module(NamedTuple):
+    """The macro that has the name of the module, and the size of that name."""
+
+    macro: str
+    size: int
+
+    def full_name(self, entry: Entry) -> str:
+        """Return the full name of a function, as a string literal, and its size."""
+        rest = f".{entry.export.name}"
+        return f"{self.macro} {_string(rest)}, {self.size + _size(rest)}"
+
+
 class _Tables:
     """The constant tables that describe functions.
 
@@ -217,14 +237,13 @@ class _Tables:
         self._shapes: dict[tuple[int | None, ...], str] = {}
         self.lines: list[str] = []
 
-    def function(self, module: str, entry: Entry) -> list[str]:
+    def function(self, module: _Module, entry: Entry) -> list[str]:
         """Return the lines that describe a function."""
         sides = [self._values(entry.inputs), self._values(entry.results)]
-        name = f"{module}.{entry.export.name}"
-        size = len(name.encode("utf-8", "surrogateescape"))
+        name = module.full_name(entry)
         flag = int(entry.export.is_async)
         return [
-            f"    {{{_string(name)}, {size}, {_string(entry.export.calling_convention)}, {flag},",
+            f"    {{{name}, {_string(entry.export.calling_convention)}, {flag},",
             f"     {sides[0]}, {sides[1]}}},",
         ]
 
@@ -293,7 +312,7 @@ class _Slot(NamedTuple):
     is_view: bool
 
 
-def _call(function: str, module: str, entry: Entry) -> list[str]:
+def _call(function: str, module: _Module, entry: Entry) -> list[str]:
     """Return the C function of a name that calls a function of the module."""
     registers = entry.registers()
     scope = Names()
@@ -338,8 +357,6 @@ def _call(function: str, module: str, entry: Entry) -> list[str]:
             steps.append(f"fnabi_stub_value_at(&call, {index}, {kind}, &{value})")
             start.append(f"  *{slot.name} = 0;")
             body.append(f"    *{slot.name} = {value}.{register};")
-    full = f"{module}.{entry.export.name}"
-    size = len(full.encode("utf-8", "surrogateescape"))
     lines = [
         f"/* {_comment(entry.title)} */",
         f"static inline iree_status_t {function}(",
@@ -348,7 +365,7 @@ def _call(function: str, module: str, entry: Entry) -> list[str]:
         "  iree_runtime_call_t call;",
         *start,
         "  iree_status_t status = iree_runtime_call_initialize_by_name(",
-        f"      session, iree_make_string_view({_string(full)}, {size}), &call);",
+        f"      session, iree_make_string_view({module.full_name(entry)}), &call);",
         "  if (!iree_status_is_ok(status)) return status;",
     ]
     for step in steps:
