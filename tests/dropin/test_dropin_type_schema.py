@@ -206,3 +206,25 @@ def test_numbers_of_arguments_are_refused_as_by_the_original(origin: str, count:
         except ValueError:
             fits.append(None)
     assert fits[0] == fits[1]
+
+
+@pytest.mark.parametrize("target", ["Object", "Array", "List", "Function"])
+@pytest.mark.parametrize("hint", HINTS)
+def test_types_below_others(hint: str, target: str) -> None:
+    expected, found = (
+        package.core.TypeSchema.from_annotation(HINTS[hint](package)).is_subtype_of(
+            getattr(package, target)
+        )
+        for package in (theirs, ours)
+    )
+    assert found is expected
+
+
+@pytest.mark.parametrize("text", ["cuda:x", "cuda:", "cuda:1:2", "none:0"])
+def test_texts_of_devices_that_are_none(text: str) -> None:
+    problems = []
+    for package in (theirs, ours):
+        with pytest.raises(ValueError, match="nvalid device|Unknown device") as caught:
+            package.Device(text)
+        problems.append(str(caught.value))
+    assert problems[0] == problems[1]
