@@ -224,7 +224,7 @@ def test_types_below_others(hint: str, target: str) -> None:
 def test_texts_of_devices_that_are_none(text: str) -> None:
     problems = []
     for package in (theirs, ours):
-        with pytest.raises(ValueError, match="nvalid device|Unknown device") as caught:
+        with pytest.raises(ValueError, match=r"nvalid device|Unknown device") as caught:
             package.Device(text)
         problems.append(str(caught.value))
     assert problems[0] == problems[1]

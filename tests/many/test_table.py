@@ -260,6 +260,15 @@ def test_whole_numbers_that_a_column_of_json_would_change(
     assert not out.exists()
 
 
+def test_lines_of_json_without_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text("{}\n{}\n")
+    argv = ["decode", "--column=sig", "-o", str(tmp_path / "o.jsonl"), str(tmp_path / "in")]
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+    assert ended.value.code == 2
+    assert "in has no column 'sig'" in capsys.readouterr().err
+
+
 def test_whole_numbers_of_a_later_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
     monkeypatch.setattr(table_read, "_BLOCK", 16)
