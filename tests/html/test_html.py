@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import fnabi
 from fnabi import CallError, FormatError, bytecode, compat, html, library, sip, vmfb
+from fnabi._base.text import cut
 from fnabi.calls.schema import parse_type
 from fnabi.cli import main
 from fnabi.compat import compare_folders
@@ -203,7 +204,7 @@ def test_hostile_names_of_a_comparison_stay_data() -> None:
     text = html.render_diff(hostile, vmfb.open(CLASSIFIER), (HOSTILE[0], HOSTILE[1]))
     page = Page(text)
     names = [each["name"] for each in page.data["changed"]]
-    assert set(HOSTILE) <= set(names)
+    assert {cut(name, 500) for name in HOSTILE} <= set(names)
     assert text.count("<script") == text.count("</script") == 2
 
 
