@@ -562,7 +562,7 @@ def test_numbers_of_ml_dtypes():
     "value",
     [
         *(object(), 1j, {1}, NotImplemented),
-        *(np.datetime64("2020-01-01"), np.datetime64(1, "ns"), np.datetime64("NaT")),
+        *(np.datetime64("2020-01-01"), np.datetime64(1, "ns"), np.datetime64("NaT", "s")),
         *(np.timedelta64(5, "Y"), np.timedelta64(5, "ns"), np.void(b"ab")),
         np.array([(1, 2)], "i4,i4")[0],
     ],
