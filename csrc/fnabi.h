@@ -1280,9 +1280,9 @@ FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
                                    size_t count, uint8_t* out, size_t capacity,
                                    fnabi_error* error);
 
-/* Where a block of CSV (RFC 4180) begins, or the next one. */
+/* Where in CSV (RFC 4180) a block begins or ends. */
 typedef enum fnabi_csv_state {
-  FNABI_CSV_START,  /* at the begin of a field */
+  FNABI_CSV_START,  /* where a field begins */
   FNABI_CSV_FIELD,  /* in a field, outside of quotes */
   FNABI_CSV_QUOTED, /* inside of quotes */
   FNABI_CSV_QUOTE   /* after a quote that ends them, unless one follows */
@@ -1290,8 +1290,9 @@ typedef enum fnabi_csv_state {
 
 /* Returns the offset after the last line feed of a block outside of quotes, 0 if
  * there is none. Quotes begin where a field does; one elsewhere is a byte like
- * any other. `state` is the fnabi_csv_state where the block begins, and then
- * that where it ends. Takes time linear in `size`. */
+ * any other. *state is the fnabi_csv_state where the block begins, and then that
+ * where it ends: the state for the next block. Reads nothing outside of
+ * [data, data + size), and takes time linear in `size`. */
 FNABI_API int64_t fnabi_csv_rows(const char* data, size_t size, int32_t* state);
 
 /* How many columns lines of JSON have, with those inside of objects and lists:

@@ -61,24 +61,25 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     "words",
     [
-        "verify ::stop-commands::x.vmfb",
-        "verify --runtime 3.13.0 ::stop-commands::x.vmfb",
-        "scan ::stop-commands::x.vmfb",
+        "verify {}.vmfb",
+        "verify --runtime 3.13.0 {}.vmfb",
+        "scan {}.vmfb",
         "find .",
         "diff one two",
-        "check-abi --update ::error::x.abi.json ::stop-commands::x.vmfb",
-        "inspect --extract all :: one/::stop-commands::x.vmfb",
+        "check-abi --update {}.abi.json {}.vmfb",
+        "inspect --extract all {} one/{}.vmfb",
+        "decode --abi raw {}",
     ],
 )
-def test_no_file_begins_a_line_as_a_command_of_github_does(run, here: Path, words: str) -> None:
-    """The runner reads what a step prints, and ``::name::`` at the start of a line as a command."""
+@pytest.mark.parametrize("name", ["::stop-commands::x", " ::error::x", "x ##[error]y"])
+def test_no_line_has_a_command_of_github(run, here: Path, words: str, name: str) -> None:
+    """The runner looks for ``::name::`` where a line begins, and for ``##[name]`` anywhere."""
     for folder in here, here / "one", here / "two":
         folder.mkdir(exist_ok=True)
-        for name in "::stop-commands::x.vmfb", " ::stop-commands::y.vmfb":
-            shutil.copy(CLASSIFIER, folder / name)
-    _, out, error = run(*words.split(" "))
-    assert "./::" in out
-    assert not re.search(r"^\s*::", out + error, re.MULTILINE)
+        shutil.copy(CLASSIFIER, folder / f"{name}.vmfb")
+    _, out, error = run(*(word.format(name) for word in words.split(" ")))
+    assert re.search(r"\\x3a:|#\\x23\[", out + error)
+    assert not re.search(r"^\s*::|##\[", out + error, re.MULTILINE)
 
 
 # ------------------------------------------------------------------ functions with bad texts

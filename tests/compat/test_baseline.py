@@ -374,14 +374,14 @@ def test_the_hook_escapes_names(
     kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(kept.parent)
-    for name in ("\x1b[2J", "a\n::error::b", "\udcff", "::error::c", " ::error::d"):
+    for name in ("\x1b[2J", "a\n::error::b", "\udcff", "::error::c", " ::error::d", "##[error]e"):
         shutil.copy(OLD, f"{name}.vmfb")
         shutil.copy(kept, f"{name}.abi.json")
         assert baseline_hook.main([f"{name}.vmfb"]) == 0
     shown = [line for line in capsys.readouterr().out.split("\n") if line.endswith(".vmfb:")]
     assert shown == [
         *("\\x1b[2J.vmfb:", "a\\n::error::b.vmfb:", "\\xff.vmfb:"),
-        *("./::error::c.vmfb:", "./ ::error::d.vmfb:"),
+        *("\\x3a:error::c.vmfb:", " \\x3a:error::d.vmfb:", "#\\x23[error]e.vmfb:"),
     ]
 
 

@@ -73,13 +73,15 @@ def one_line(text: str) -> str:
     return plain(text).replace("\n", "\\n")
 
 
-def leading(path: str) -> str:
-    """Return the name of a file in one line, with which a line of output begins.
+def printed(line: str) -> str:
+    """Return a line of output that GitHub's runner takes for no command.
 
-    GitHub's runner takes a line that begins with ``::``, also after spaces, for a command.
+    Its commands are ``::NAME::`` at the start of a line, also after spaces, and ``##[NAME]``
+    anywhere in it.
     """
-    shown = one_line(path)
-    return f"./{shown}" if shown.lstrip().startswith("::") else shown
+    if line.lstrip().startswith("::"):
+        line = line.replace(":", "\\x3a", 1)
+    return line.replace("##[", "#\\x23[")
 
 
 def _escape(character: str) -> str:

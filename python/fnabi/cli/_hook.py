@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from fnabi._base.text import leading
+from fnabi._base.text import one_line, printed
 from fnabi.cli import main as command
 
 _BASELINE, _MODULE = ".abi.json", ".vmfb"
@@ -27,7 +27,7 @@ def main(words: Sequence[str]) -> int:
     for stem in stems:
         pair = f"{stem}{_BASELINE}", f"{stem}{_MODULE}"
         if all(map(os.path.exists, pair)):
-            print(f"{leading(pair[1])}:", flush=True)
+            print(printed(f"{one_line(pair[1])}:"), flush=True)
             status = max(status, command(["check-abi", *options, "--", *pair]))
     return status
 

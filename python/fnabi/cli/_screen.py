@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TypeAlias
 
-from fnabi._base.text import leading as leading
 from fnabi._base.text import one_line as one_line
 from fnabi._base.text import plain as plain
+from fnabi._base.text import printed as printed
 from fnabi.cli._layout import Line, columns, fold, wrap
 from fnabi.cli._terminal import width_of
 from fnabi.errors import FormatError
@@ -63,13 +63,13 @@ def complain(where: str, problem: object, more: Iterable[str] = ()) -> None:
     text = str(problem)
     if isinstance(problem, FormatError):
         text, more = parted(problem, text)
-    text = one_line(f"fnabi: {hidden_urls(where)}{hidden_urls(text)}")
+    text = printed(one_line(f"fnabi: {hidden_urls(where)}{hidden_urls(text)}"))
     width = width_of(sys.stderr)
     lines = [text] if width is None else _cut(text, wrap(text, width, 4))
     with suppress(OSError):  # the next write to it fails again
         sys.stdout.flush()
     with suppress(OSError):  # that nobody can read it does not change the exit status
-        sys.stderr.write("\n".join([*lines, *map(one_line, more), ""]))
+        sys.stderr.write("\n".join([*lines, *(printed(one_line(each)) for each in more), ""]))
 
 
 def signature(text: str) -> Signature:
@@ -96,6 +96,8 @@ class Screen:
 
         """
         text = "".join(part if isinstance(part, str) else part[0] for part in parts).rstrip()
+        if (safe := printed(text)) != text:
+            text, parts = safe, (safe,)
         if self._paint is None and self.width is None:
             print(text)
             return
@@ -155,7 +157,7 @@ class Screen:
             widest = max((columns(line) for line in lines), default=0)
             indent = max(0, min(indent, self.width - widest))
         for line in lines:
-            shown = " " * indent + line
+            shown = printed(" " * indent + line)
             print(shown if self._paint is None else self._paint(shown, meaning))
 
 

@@ -75,8 +75,8 @@ class Change(msgspec.Struct, frozen=True):
         path: The part that changed, such as ``inputs[1].shape[0]``,
             ``results[0]["logits"].dtype``, ``calling_convention``, ``attrs["fbr"]`` or
             ``dependencies["hal"].minimum_version``; empty for a function as a whole. Where keys
-            of a type make it longer than 600 characters, their start, ``...`` and a checksum
-            stand for them, which keeps different paths different.
+            of a type make it longer than 600 characters, it has their start, ``...`` and a
+            checksum instead, so that different paths stay different.
         old: The old value, or None for an added part. For a part of a type it is the innermost
             type with that part, with the name of the argument; for a malformed signature the
             FormatError; for a function as a whole its signature or calling convention; for

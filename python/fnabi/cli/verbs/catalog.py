@@ -35,16 +35,7 @@ from fnabi.cli._output import (
     refuse_progress,
     wanted_progress,
 )
-from fnabi.cli._screen import (
-    Part,
-    Screen,
-    complain,
-    counted,
-    leading,
-    name_width,
-    one_line,
-    signature,
-)
+from fnabi.cli._screen import Part, Screen, complain, counted, name_width, one_line, signature
 from fnabi.cli._table import write_table
 from fnabi.errors import CallError
 from fnabi.many.catalog import Catalog, Event, Updated
@@ -353,7 +344,7 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
         shown = f"{one_line(shown_path(reason))}: {counted(number, 'file')}"
         screen.write("  ", (f"{'stale':9}", "bad"), shown)
     for file, error in errors:
-        screen.write("  ", (leading(shown_path(file)), "name"), "  ", (one_line(error), "bad"))
+        screen.write("  ", (one_line(shown_path(file)), "name"), "  ", (one_line(error), "bad"))
     return 0
 
 
@@ -384,7 +375,7 @@ def _show_events(found: list[Event]) -> None:
         screen.write((shown_moment(time), "about"))
         for file, group in groupby(of_time, key=lambda event: event.file):
             events = [*group]
-            screen.write("  ", (leading(shown_path(file)), "name"))
+            screen.write("  ", (one_line(shown_path(file)), "name"))
             width = name_width(one_line(event.function) for event in events)
             for event in events:
                 name = one_line(event.function).ljust(width)

@@ -12,7 +12,7 @@ from fnabi._base.url import public
 from fnabi.cli._arguments import add_lenient, is_module, open_checked, refuse_swapped
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime, where
-from fnabi.cli._screen import Screen, counted, leading
+from fnabi.cli._screen import Screen, counted, one_line
 from fnabi.cli.verbs.diff import (
     RUNTIME,
     STATUS,
@@ -84,5 +84,5 @@ def run(arguments: argparse.Namespace) -> int:
             show(screen, found)
         if arguments.update:
             functions = counted(len(new.exports), "function")
-            screen.write((leading(name), "name"), f": written, a baseline of {functions}")
+            screen.write((one_line(name), "name"), f": written, a baseline of {functions}")
     return 0 if arguments.update else STATUS[found.verdict]

@@ -12,7 +12,7 @@ import sys
 from fnabi._base.files import named, open_file, read_stream
 from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, is_module, open_module, refuse_swapped
-from fnabi.cli._screen import Screen, complain, leading, one_line, where
+from fnabi.cli._screen import Screen, complain, one_line, where
 from fnabi.cli._values import fields
 from fnabi.errors import FormatError
 from fnabi.vmfb.failures import Explanation, explain
@@ -85,5 +85,5 @@ def _show(found: tuple[Explanation, ...], file: str | None) -> None:
         screen.write("  ", (f"line {each.line}: ", "about"), one_line(each.message))
         screen.write(f"  {each.meaning}")
         for place in each.places:
-            screen.write("  ", (f"{leading(file or '')}: ", "key"), place)
+            screen.write("  ", (f"{one_line(file or '')}: ", "key"), place)
         screen.write("  ", ("to do: ", "good"), each.remedy)

@@ -26,16 +26,7 @@ from fnabi.cli._catalogs import (
 )
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime
-from fnabi.cli._screen import (
-    Screen,
-    complain,
-    counted,
-    leading,
-    name_width,
-    one_line,
-    signature,
-    where,
-)
+from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
 from fnabi.errors import CallError, FormatError
 from fnabi.many import pattern
 from fnabi.many._search import Match, search_for, value_of_array
@@ -207,7 +198,7 @@ def _show(found: list[Match]) -> None:
         matches = [*group]
         stale = matches[0].stale
         mark = () if stale is None else (f"  stale: {one_line(shown_path(stale))}",)
-        screen.write((leading(shown_path(file)), "name"), *mark)
+        screen.write((one_line(shown_path(file)), "name"), *mark)
         width = name_width(one_line(match.function) for match in matches)
         for match in matches:
             how = ("exact", "good") if match.exact else (f"wider {match.differences}", "notice")

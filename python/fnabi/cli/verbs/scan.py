@@ -18,16 +18,7 @@ from fnabi.cli._output import (
     refuse_output_options,
     wanted_progress,
 )
-from fnabi.cli._screen import (
-    Screen,
-    complain,
-    counted,
-    leading,
-    name_width,
-    one_line,
-    signature,
-    where,
-)
+from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
 from fnabi.cli._written import SHOWN, Rows, write_output
 from fnabi.many._table._json import JsonLines
 from fnabi.vmfb._scan import Scan, ScanRow
@@ -110,12 +101,12 @@ def _show_scan(screen: Screen, rows: Iterable[ScanRow]) -> int:
             bad += row.error is not None
             wrong = "" if row.error is None else f"error: {one_line(str(row.error))}"
             if row.function is None:
-                screen.write((leading(file), "name"), "  ", (wrong, "bad"))
+                screen.write((one_line(file), "name"), "  ", (wrong, "bad"))
                 continue
             functions += 1
             if index == 0:
                 module = signature(f"module {row.module or ''}")
-                screen.write((leading(file), "name"), "  ", module)
+                screen.write((one_line(file), "name"), "  ", module)
             name = one_line(row.function).ljust(width)
             shown = (wrong, "bad") if row.signature is None else signature(str(row.signature))
             screen.write("  ", (name, "name"), "  ", shown, hang=6)

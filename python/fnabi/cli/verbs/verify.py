@@ -21,7 +21,7 @@ from fnabi.cli._arguments import add_lenient, open_module, tell_empty
 from fnabi.cli._catalogs import is_catalog, open_catalog, shown_path
 from fnabi.cli._output import add_progress, wanted_progress
 from fnabi.cli._runtime import add_runtime
-from fnabi.cli._screen import Screen, complain, leading, one_line, where
+from fnabi.cli._screen import Screen, complain, one_line, where
 from fnabi.cli._values import fields, finding_text
 from fnabi.errors import FormatError, contrast
 from fnabi.vmfb import parameters
@@ -144,11 +144,11 @@ def _verify(
     for each in findings:
         meaning = "notice" if each.severity == "notice" else "bad"
         text = finding_text(each) + rest
-        screen.write(f"{leading(file)}: ", (each.severity, meaning), f": {text}")
+        screen.write(f"{one_line(file)}: ", (each.severity, meaning), f": {text}")
     if unread is None and not findings and not verdicts:
-        screen.write(f"{leading(file)}: ", ("ok", "good"))
+        screen.write(f"{one_line(file)}: ", ("ok", "good"))
     for verdict in verdicts:
-        _show(screen, leading(file), verdict)
+        _show(screen, one_line(file), verdict)
     return good
 
 
@@ -209,7 +209,7 @@ def _verify_recorded(
         print(json.dumps(result))
         return error is None
     for verdict in verdicts:
-        _show(screen, leading(shown_path(found.path)), verdict)
+        _show(screen, one_line(shown_path(found.path)), verdict)
     return error is None
 
 

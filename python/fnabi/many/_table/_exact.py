@@ -41,7 +41,7 @@ def changed_numbers(block: bytes, table: Any) -> Iterator[Changed]:
     """Yield the numbers of lines of JSON that the columns of their table have changed."""
     if not any(_is_large(chunk) for column in table.columns for chunk in column.chunks):
         return
-    schema = table.schema
+    type = import_module("pyarrow").struct(table.schema)
     end = row = at = 0
     for found in _LONG.finditer(block):
         if found.start() < end:
@@ -54,10 +54,8 @@ def changed_numbers(block: bytes, table: Any) -> Iterator[Changed]:
             value = json.loads(block[begin:end], parse_int=_Whole)
         except (ValueError, RecursionError):  # which pyarrow reports
             continue
-        for field in schema:
-            if isinstance(value, dict) and field.name in value:
-                for column, text in _changed(value[field.name], field.type, (field.name,)):
-                    yield Changed(row, column, text)
+        for column, text in _changed(value, type, ()):
+            yield Changed(row, column, text)
 
 
 def with_whole_numbers(block: bytes, table: Any) -> Any:
@@ -97,11 +95,14 @@ def _changed(
         for each in value:
             yield from _changed(each, type.value_type, column)
     elif isinstance(value, dict) and types.is_struct(type):
-        for field in type:
-            if field.name in value:
-                yield from _changed(value[field.name], field.type, (*column, field.name))
+        for name, each in value.items():  # of which there may be far fewer than fields
+            index = type.get_field_index(name)
+            if index >= 0:
+                yield from _changed(each, type.field(index).type, (*column, name))
 
 
 def _is_same(text: str) -> bool:
+    if len(text) > _DIGITS:
+        return False
     number = float(text)
-    return len(text) <= _DIGITS and math.isfinite(number) and int(number) == int(text)
+    return math.isfinite(number) and int(number) == int(text)

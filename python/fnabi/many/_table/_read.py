@@ -490,8 +490,8 @@ def _selected(
 
 def _csv(_: Source, units: Units, select: Select, text: _Text) -> Table:
     pyarrow, module = import_module("pyarrow"), import_module("pyarrow.csv")
-    lines, head, quotes = text.lines, text.first, _Quotes()
-    quotes.rows_end(head)
+    lines, head, quotes = text.lines, bytearray(text.first), _Quotes()
+    quotes.rows_end(text.first)
     while quotes.are_open and (line := lines.readline(len(head))):
         head += line
         quotes.rows_end(line)
@@ -500,11 +500,12 @@ def _csv(_: Source, units: Units, select: Select, text: _Text) -> Table:
         try:
             names = next(csv.reader([head.decode("utf-8", "replace")]))
         except csv.Error as problem:  # one of two
-            if "limit" in str(problem):
-                most = f"expected at most {csv.field_size_limit():,} characters"
-                raise pyarrow.ArrowInvalid(f"name of a column is too long, {most}") from None
-            text_of = "the header ends in a carriage return alone, expected a line feed"
-            raise pyarrow.ArrowInvalid(text_of) from None
+            most = f"expected at most {csv.field_size_limit():,} characters"
+            raise pyarrow.ArrowInvalid(
+                f"name of a column is too long, {most}"
+                if "limit" in str(problem)
+                else "the header ends in a carriage return alone, expected a line feed"
+            ) from None
     else:  # as pyarrow would need minutes for each row
         raise pyarrow.ArrowInvalid(_TOO_WIDE)
     schema = select(pyarrow.schema([(name, pyarrow.string()) for name in names]))
@@ -600,7 +601,8 @@ def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
         while block:
             if block.strip():
                 table = parse(block, schema, rows)
-                for number in changed_numbers(block, table):
+                number = next(changed_numbers(block, table), None)
+                if number is not None:
                     raise _inexact(source, number, rows)
                 rows += table.num_rows
                 units.begin(lines.at, rows)

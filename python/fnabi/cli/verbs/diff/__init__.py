@@ -17,7 +17,7 @@ from fnabi.cli._html import add_html, check_html, write_diff_html, write_folders
 from fnabi.cli._output import add_progress, refuse_progress, wanted_progress
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime, where
-from fnabi.cli._screen import Part, Screen, counted, leading, one_line, signature
+from fnabi.cli._screen import Part, Screen, counted, one_line, signature
 from fnabi.cli._values import json_value
 from fnabi.compat import FileComparison, FileCompatibility, baseline, compare_folders
 from fnabi.compat._change import counted_changes
@@ -192,7 +192,7 @@ def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
         return STATUS[verdict]
     screen = Screen()
     for each in found:
-        name = f"{leading(each.file)}: "
+        name = f"{one_line(each.file)}: "
         meaning = _MEANINGS[each.verdict]
         if each.comparison is None:
             problem = "" if each.problem is None else f": {one_line(each.problem)}"

@@ -12,7 +12,7 @@ from fnabi._base.moment import shown_moment
 from fnabi.cli._catalogs import open_catalog, open_past, shown_path
 from fnabi.cli._html import write_folders_html
 from fnabi.cli._runtime import where
-from fnabi.cli._screen import Screen, counted, leading, one_line, signature
+from fnabi.cli._screen import Screen, counted, one_line, signature
 from fnabi.compat import FileComparison, FileCompatibility, report
 from fnabi.compat._folders import VERDICTS, whole_verdict
 from fnabi.many.catalog_diff import Cause, Occurrence, compare_catalogs, group
@@ -81,7 +81,7 @@ def _show(screen: Screen, causes: list[Cause], found: list[FileComparison]) -> N
         for each in cause.occurrences[:_SHOWN]:
             values = "" if each.change is None else each.change.values_text
             place = str(each).removesuffix(values)
-            screen.write("          ", leading(place), signature(values), hang=14)
+            screen.write("          ", one_line(place), signature(values), hang=14)
         more = len(cause.occurrences) - _SHOWN
         if more > 0:
             screen.write("          ", (f"and {more} more", "about"))
@@ -90,7 +90,7 @@ def _show(screen: Screen, causes: list[Cause], found: list[FileComparison]) -> N
         files = counted(len(unread), "file")
         screen.write(("unreadable", "bad"), f": {files}")
     for file in islice(unread, _SHOWN):
-        screen.write("          ", leading(shown_path(file.problem or "")), hang=14)
+        screen.write("          ", one_line(shown_path(file.problem or "")), hang=14)
     if len(unread) > _SHOWN:
         screen.write("          ", (f"and {len(unread) - _SHOWN} more", "about"))
 

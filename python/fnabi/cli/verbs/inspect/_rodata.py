@@ -9,7 +9,7 @@ from typing import Any
 
 from fnabi import vmfb
 from fnabi.cli._ending import ended_by_signals
-from fnabi.cli._screen import Screen, complain, counted, leading, one_line, where
+from fnabi.cli._screen import Screen, complain, counted, one_line, printed, where
 from fnabi.errors import FormatError, NotFoundError
 from fnabi.vmfb.extract import extract
 from fnabi.vmfb.rodata import Content
@@ -30,7 +30,7 @@ def extract_rodata(arguments: argparse.Namespace, module: vmfb.Module) -> int:
         print(json.dumps(found))
         return 0
     for path in paths:
-        print(leading(str(path)))
+        print(printed(one_line(str(path))))
     return 0
 
 
