@@ -761,11 +761,15 @@ def test_rows_hold_their_objects():
     assert values[0] is array[0] is thing
 
 
-@pytest.mark.parametrize("format", ["hh", "ii"])
-def test_map_of_pairs_that_have_the_size_of_an_integer(format):
-    pairs = pytest.importorskip("_testbuffer").ndarray([(1, 2), (3, 4)], shape=[2], format=format)
-    with pytest.raises(NotImplementedError, match=f"unsupported format {format}"):
-        plain("tag").map(memoryview(pairs))
+@pytest.mark.parametrize(
+    ("format", "items"),
+    [("hh", [(1, 2), (3, 4)]), ("ii", [(1, 2), (3, 4)]), ("e", [1, 2]), (">i", [1, 2])],
+)
+def test_map_of_a_memoryview_whose_items_python_cannot_read(format, items):
+    made = pytest.importorskip("_testbuffer").ndarray(items, shape=[2], format=format)
+    expected = f"argument 0: expected a column of numbers, got a memoryview of the format '{format}'"
+    with pytest.raises(fnabi.ArgumentTypeError, match=rf"^tag: {re.escape(expected)}$"):
+        plain("tag").map(memoryview(made))
 
 
 def test_map_of_no_rows():

@@ -258,7 +258,7 @@ def test_lists_with_a_type_of_ml_dtypes() -> None:
         ("f32=[1,null]", " (f32): expected numbers of at most 64 bits, or lists of them"),
         (f"f32=[{2**70}]", " (f32): expected numbers of at most 64 bits, or lists of them"),
         ("f32=[", " (f32): expected a number or lists of numbers as JSON after ="),
-        ("i8=[1.5]", " (i8): a fraction, expected whole numbers"),
+        ("i8=[1.5]", " (i8): expected whole numbers, got floats"),
         ("i8=[1,300]", " (i8): 300 does not fit in i8"),
         ("ui8=[-1]", " (ui8): -1 does not fit in uint8"),
         ("ui64=[1,-1]", " (ui64): -1 does not fit in uint64"),

@@ -53,6 +53,19 @@ static char buffer_format(const Py_buffer* buffer) {
   return format[0] == '?' && size == 1 ? 'b' : 0;
 }
 
+/* Whether Python makes objects of the items of a buffer that is none of numbers:
+ * a memoryview refuses most formats. Raises an exception if not. */
+static bool has_items(PyObject* object, const Py_buffer* buffer) {
+  if (!PyMemoryView_Check(object) || buffer->shape[0] == 0) return true;
+  PyObject* first = PySequence_GetItem(object, 0);
+  if (first == NULL && PyErr_ExceptionMatches(PyExc_NotImplementedError))
+    lane_type_error("expected a column of numbers, got a memoryview of the "
+                    "format '%.100s'",
+                    buffer->format);
+  Py_XDECREF(first);
+  return first != NULL;
+}
+
 static int open_column(PyObject* object, column* c) {
   c->object = object;
   c->size = -1;
@@ -76,7 +89,9 @@ static int open_column(PyObject* object, column* c) {
         return 0;
       }
       sequence = c->buffer.ndim == 1; /* of something else */
+      bool good = !sequence || has_items(object, &c->buffer);
       PyBuffer_Release(&c->buffer);
+      if (!good) return -1;
     } else { /* an array whose dtype has no buffer format */
       PyObject* ndim =
           lane_clear() ? PyObject_GetAttrString(object, "ndim") : NULL;

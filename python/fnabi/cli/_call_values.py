@@ -144,7 +144,7 @@ def _exact(what: str, value: Any, found: Any, dtype: DType | None) -> Any:
 def _cast(what: str, found: Any, dtype: DType) -> Any:
     numpy = load_numpy("fnabi call")
     if found.dtype.kind == "f" and dtype.kind not in _FLOATS:
-        raise ArgumentError(f"{what}: a fraction, expected whole numbers")
+        raise ArgumentError(f"{what}: expected whole numbers, got floats")
     with numpy.errstate(all="ignore"):  # what does not fit is an error below
         made = found.astype(dtype.to_numpy())
         is_whole = dtype.kind not in _FLOATS

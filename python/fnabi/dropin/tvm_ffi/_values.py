@@ -55,16 +55,19 @@ class Device:
     def __init__(self, device_type: str | int, index: int | None = None) -> None:
         kind: int | None
         if isinstance(device_type, str):
-            name, *rest = device_type.split(":")
+            # options of a compiler may follow a blank, as in "cuda -arch=sm_80"
+            text = device_type.partition(" ")[0]
+            name, *rest = text.split(":")
             if len(rest) > 1:
-                raise ValueError(f"Invalid device: {device_type}")
-            if rest:
-                if not rest[0].removeprefix("-").isdecimal():
-                    raise ValueError(f"Invalid device index: {rest[0]}")
-                index = int(rest[0])
+                raise ValueError(f"Invalid device: {text}")
             kind = _KINDS.get(name)
             if kind is None:
                 raise ValueError(f"Unknown device: {name}")
+            if rest:
+                try:
+                    index = int(rest[0])
+                except ValueError:
+                    raise ValueError(f"Invalid device index: {rest[0]}") from None
         else:
             kind = c_int(device_type, 32)
         try:
