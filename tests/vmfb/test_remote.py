@@ -191,6 +191,23 @@ def test_an_object_that_changes(tmp_path: Path) -> None:
         assert gone.value.filename == f"{server.url}/m.vmfb"
 
 
+def test_an_object_that_changes_in_a_store_without_etags(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its size is all that is known of it."""
+    fsspec = pytest.importorskip("fsspec")
+    monkeypatch.setattr(remote, "_HEAD", 100)
+    data = (DATA / "vmfb" / "rodata_mixed.vmfb").read_bytes()
+    url = "memory:///changes/m.vmfb"
+    with fsspec.open(url, "wb") as file:
+        file.write(data)
+    with vmfb.open(url) as module, vmfb.from_buffer(data) as whole:
+        segment = next(each for each in module.rodata if each.external)
+        assert bytes(segment.data) == bytes(whole.rodata[segment.index].data)
+        with fsspec.open(url, "ab") as file:
+            file.write(b"more")
+        with pytest.raises(FormatError, match="changed"):
+            _ = segment.data
+
+
 @pytest.mark.usefixtures("short")
 def test_an_object_that_changes_while_it_is_opened(http: Server) -> None:
     url = f"{http.url}/changing/vmfb/scalars.vmfb"
