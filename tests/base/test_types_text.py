@@ -138,6 +138,8 @@ def test_references_have_quotes_where_brackets_do_not_match() -> None:
         ("", 0, "expected '('"),
         ("(float32", 8, "expected ',' or ')'"),
         ("(flot32) -> ()", 1, "unknown type 'flot32'"),
+        ("(%) -> ()", 1, "expected a type"),
+        ("(list<>) -> ()", 6, "expected a type"),
         ("(float32[4y]) -> ()", 10, "expected 'x'"),
         ("(float32[-1]) -> ()", 9, "malformed shape"),
         ("(float32[9223372036854775808]) -> ()", 9, "malformed shape"),

@@ -767,9 +767,10 @@ def test_rows_hold_their_objects():
 )
 def test_map_of_a_memoryview_whose_items_python_cannot_read(format, items):
     made = pytest.importorskip("_testbuffer").ndarray(items, shape=[2], format=format)
-    expected = f"argument 0: expected a column of numbers, got a memoryview of the format '{format}'"
-    with pytest.raises(fnabi.ArgumentTypeError, match=rf"^tag: {re.escape(expected)}$"):
+    with pytest.raises(fnabi.ArgumentTypeError) as caught:
         plain("tag").map(memoryview(made))
+    expected = f"expected a column of numbers, got a memoryview of the format '{format}'"
+    assert str(caught.value) == f"tag: argument 0: {expected}"
 
 
 def test_map_of_no_rows():

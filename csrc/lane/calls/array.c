@@ -338,7 +338,7 @@ static PyObject* subscript(PyObject* self, PyObject* key) {
   fnabi_seq_object* made =
       copy(seq_of(self), start, step, count, is_list(self));
   const lane_dialect* dialect = ((lane_object*)self)->dialect;
-  if (made == NULL || dialect == NULL || !dialect->list_slices)
+  if (made == NULL || dialect == NULL || !dialect->loose_sequences)
     return made ? like(self, made) : NULL;
   lane_context outer = lane_enter(self);
   PyObject* list = lane_array_list(made, false);
@@ -446,10 +446,15 @@ static int replace(fnabi_seq_object* list, Py_ssize_t start, Py_ssize_t count,
 static PyObject* add(PyObject* left, PyObject* right) {
   PyObject* typed = is_seq(left) ? left : right;
   PyObject* other = typed == left ? right : left;
-  if (!is_seq(other) && !PyList_Check(other) && !PyTuple_Check(other))
+  const lane_dialect* dialect = ((lane_object*)typed)->dialect;
+  const lane_dialect* outer = lane_current_dialect;
+  if (!is_seq(other) && !PyList_Check(other) && !PyTuple_Check(other) &&
+      (dialect == NULL || !dialect->loose_sequences))
     Py_RETURN_NOTIMPLEMENTED;
+  lane_current_dialect = dialect;
   fnabi_seq_object *made = own_values(left, "+", true), *more = NULL;
   if (made != NULL) more = own_values(right, "+", false);
+  lane_current_dialect = outer;
   if (more == NULL || replace(made, (Py_ssize_t)made->size, 0, more) < 0) {
     if (made != NULL) fnabi_object_release(made);
     return NULL;

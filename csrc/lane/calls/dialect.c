@@ -143,8 +143,8 @@ static PyMemberDef dialect_members[] = {
     VALUE(backtrace, "Returns the backtrace of an exception's error."),
     VALUE(errors, "A dict of kinds of errors and classes of exceptions."),
     VALUE(attribute, "The attribute of an exception that has its error."),
-    {"list_slices", T_BOOL, offsetof(lane_dialect, list_slices), 0,
-     "Whether slices of sequences are lists."},
+    {"loose_sequences", T_BOOL, offsetof(lane_dialect, loose_sequences), 0,
+     "Whether slices of sequences are lists, and + takes any iterable."},
     {"parts", T_OBJECT, offsetof(lane_dialect, parts), READONLY,
      "The dtypes and devices that were made."},
 #undef VALUE

@@ -19,7 +19,7 @@ typedef struct lane_dialect {
   PyObject* errors;    /* a dict: kinds of errors -> classes of exceptions */
   PyObject* attribute; /* the name of an exception's attribute with its error */
   PyObject* parts;     /* a dict: the dtypes and devices that were made */
-  bool list_slices;    /* whether slices of sequences are lists */
+  bool loose_sequences;   /* slices are lists, + takes any iterable */
   PyTypeObject** classes; /* by type index */
   int32_t class_count;
 } lane_dialect;

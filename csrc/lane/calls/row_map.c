@@ -59,9 +59,10 @@ static bool has_items(PyObject* object, const Py_buffer* buffer) {
   if (!PyMemoryView_Check(object) || buffer->shape[0] == 0) return true;
   PyObject* first = PySequence_GetItem(object, 0);
   if (first == NULL && PyErr_ExceptionMatches(PyExc_NotImplementedError))
-    lane_type_error("expected a column of numbers, got a memoryview of the "
-                    "format '%.100s'",
-                    buffer->format);
+    lane_type_error(
+        "expected a column of numbers, got a memoryview of the "
+        "format '%.100s'",
+        buffer->format);
   Py_XDECREF(first);
   return first != NULL;
 }

@@ -270,7 +270,7 @@ class Dialect:
     backtrace: Callable[[BaseException, str], str] | None
     errors: typing.Any
     attribute: str | None
-    list_slices: bool
+    loose_sequences: bool
     @property
     def parts(self) -> typing.Any: ...
     def __new__(cls) -> typing.Self: ...

@@ -260,8 +260,8 @@ def object_repr(obj: Any) -> str:
 def c_int(value: Any, bits: int, sign: str = "") -> int:
     """Return a number as an integer of C has it, with the exceptions of the original."""
     name = f"{sign}int{bits}_t"
-    if isinstance(value, (str, bytes)):
-        raise TypeError("an integer is required")
+    if not hasattr(type(value), "__int__") and not hasattr(type(value), "__index__"):
+        raise TypeError("an integer is required")  # of a text or a buffer int() reads the digits
     try:
         number = int(value)
     except TypeError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from types import GenericAlias
 from typing import Any
 
@@ -118,6 +118,8 @@ class Dict(lane.Dict, CContainerBase):
     __repr__ = Object.__repr__
     __copy__ = _shallowly
     __deepcopy__ = _deeply
+    popitem: Any = MutableMapping.popitem  # the first pair
+    setdefault: Any = MutableMapping.setdefault  # returns the default itself
 
 
 for _index, _key, _cls in (
@@ -128,4 +130,4 @@ for _index, _key, _cls in (
 ):
     register(_cls, _key, _index)
 dialect.array, dialect.list, dialect.map, dialect.dict = Array, List, Map, Dict
-dialect.list_slices = True
+dialect.loose_sequences = True
