@@ -633,6 +633,21 @@ def test_damaged_tensors_are_given_back(change, text, first):
     assert len(deleted) == 1
 
 
+def test_negative_strides_do_not_reach_a_framework() -> None:
+    """The process ends where torch is given such a tensor."""
+    torch = pytest.importorskip("torch")
+    given, other = np.arange(6, dtype="f4")[::-1], torch.zeros(1)
+    echo = callee.exported(callee.interop_library("c_plain"), "first")
+    assert echo(given).strides == (-1,)
+    text = "expected a tensor whose strides are not negative"
+    with pytest.raises(fnabi.ArgumentValueError, match=f"^first: result: {text}"):
+        echo(given, other)
+    with pytest.raises(fnabi.ArgumentValueError, match=text):
+        fnabi.Function(lambda *values: None)(given, other)
+    assert echo(given[:1], other).tolist() == [5]
+    assert echo(np.zeros((3, 0), "f4")[::-1], other).shape == (3, 0)
+
+
 @pytest.mark.parametrize(
     ("shape", "dtype"),
     [

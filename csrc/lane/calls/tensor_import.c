@@ -485,12 +485,30 @@ void lane_note_container(PyObject* container) {
   call->device = tensor->device;
 }
 
+/* Raises an exception for a tensor that no framework can be given: an invalid
+ * one, and one with elements before the first, for which torch ends the
+ * process. */
+static bool check_for_framework(const fnabi_dl_tensor* tensor) {
+  const char* problem = fnabi_dl_problem(tensor);
+  bool empty = false, back = false;
+  for (int32_t i = 0; problem == NULL && i < tensor->ndim; i++) {
+    empty |= tensor->shape[i] == 0;
+    if (tensor->strides != NULL && tensor->shape[i] > 1)
+      back |= tensor->strides[i] < 0;
+  }
+  if (problem != NULL)
+    lane_tensor_refuse(problem);
+  else if (back && !empty)
+    lane_value_error(
+        "expected a tensor whose strides are not negative, as those of "
+        "frameworks are; pass or return a copy");
+  return problem == NULL && (empty || !back);
+}
+
 PyObject* lane_tensor_into_framework(fnabi_object* object) {
   const fnabi_dl_exchange* exchange = lane_exchange;
   fnabi_tensor_object* tensor = (fnabi_tensor_object*)object;
-  const char* problem = fnabi_dl_problem(&tensor->tensor);
-  if (problem != NULL) {
-    lane_tensor_refuse(problem);
+  if (!check_for_framework(&tensor->tensor)) {
     lane_release(object);
     return NULL;
   }
