@@ -86,10 +86,10 @@ class Conditions:
         name, element = f"i{self.extents}", f"n{self.extents}"
         elements: tuple[str, ...] = (element,)
         candidates = nodes
-        if width > 1:  # beside each node those after it
+        if width > 1:  # beside each node those after it; DuckDB pads with nodes of other rows
             elements = tuple(f"{element}[{number}]" for number in range(1, width + 1))
             shifted = (f"{nodes}[{number}:]" for number in range(2, width + 1))
-            candidates = f"list_zip({', '.join((nodes, *shifted))})"
+            candidates = f"list_zip({', '.join((nodes, *shifted))}, true)"
         if nodes.endswith(".dims"):  # of an unknown rank there is one candidate, which is null
             candidates = f"CASE WHEN {nodes} IS NULL THEN [NULL] ELSE {candidates} END"
         inner = body(At(name, 0, elements))
