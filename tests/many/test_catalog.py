@@ -7,6 +7,7 @@ import random
 import shutil
 import stat
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
@@ -194,6 +195,52 @@ def test_remote_files(root: str, path: str) -> None:
             assert catalog.update().removed == 1
     finally:
         memory.rm("/fleet", recursive=True)
+
+
+@pytest.mark.parametrize("root", ["zip://d", "zip://d/*.vmfb", "zip://", "zip://**/*.vmfb"])
+def test_files_of_an_archive(root: str, path: str, tmp_path: Path) -> None:
+    """They stay while the archive is not there, and leave with an archive that lacks them."""
+    pytest.importorskip("fsspec")
+    archive, aside = tmp_path / "m.zip", tmp_path / "aside.zip"
+
+    def write(*names: str) -> None:
+        with zipfile.ZipFile(archive, "w") as made:
+            for name in names:
+                made.write(MODULES[0], f"d/{name}.vmfb")
+
+    def files() -> list[str]:
+        return [row[0] for row in catalog.sql("SELECT file FROM files ORDER BY file").fetchall()]
+
+    write("a", "b", "c")
+    url = f"{root}::{archive}"
+    with fnabi.Catalog(path) as catalog:
+        assert catalog.update(url).added == 3
+        known = [f"zip://d/{name}.vmfb::{archive}" for name in "abc"]
+        assert files() == known
+        archive.rename(aside)
+        done = catalog.update()
+        assert (done.removed, done.stale, files()) == (0, 3, known)
+        assert [each.path for each in done.unlisted] == [url]
+        aside.rename(archive)
+        write("b")
+        assert catalog.update().removed == 2
+        assert files() == known[1:2]
+        assert catalog.remove(url) == 1
+        assert files() == []
+
+
+def test_a_pattern_leaves_what_is_in_deeper_folders(path: str, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    for name in ("top/a.vmfb", "top/deeper/b.vmfb", "top/deeper/still/b.vmfb"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).symlink_to(MODULES[0])
+    top = f"file://{tmp_path}/top"
+    with fnabi.Catalog(path) as catalog:
+        assert catalog.update([f"{top}/*.vmfb", f"{top}/**/b*.vmfb"]).added == 3
+        for pattern in ("*.vmfb", "*/b.vmfb", "**/a*.vmfb"):
+            assert catalog.update(f"{top}/{pattern}").removed == 0
+        assert catalog.remove(f"{top}/*.vmfb") == 1
+        assert catalog.remove(f"{top}/**/b.vmfb") == 2
 
 
 def test_threads_share_a_catalog(path: str, folder: Path) -> None:

@@ -113,6 +113,40 @@ def test_catalogs_compare_as_folders(tmp_path: Path) -> None:
     assert [each.comparison for each in found] == [each.comparison for each in expected]
 
 
+def test_files_of_patterns_and_of_several_paths_have_their_own_pair(tmp_path: Path) -> None:
+    """Although their paths differ, and files of two of them have the same name."""
+    pytest.importorskip("fsspec")
+    first, second = DATA / "vmfb" / "scalars.vmfb", DATA / "vmfb" / "vm_sigs.vmfb"
+    for top in ("old", "new"):
+        for name, module in ("a", first), ("b", second):
+            (tmp_path / top / name).mkdir(parents=True)
+            shutil.copy(module, tmp_path / top / name / "m.vmfb")
+    old, new = tmp_path / "old", tmp_path / "new"
+
+    def compared(before: list[object], after: list[object]) -> list[tuple[str, str]]:
+        catalogs = [tmp_path / "before.duckdb", tmp_path / "after.duckdb"]
+        for path, given in zip(catalogs, (before, after), strict=True):
+            path.unlink(missing_ok=True)
+            with fnabi.Catalog(path) as catalog:
+                catalog.update(map(str, given))
+        return [(each.file, each.verdict) for each in compare_catalogs(*catalogs)]
+
+    same = "compatible"
+    for wanted in ("*/*.vmfb", "**/m.vmfb", "[ab]/m.vmfb"):
+        sides = [[f"file://{top}/{wanted}"] for top in (old, new)]
+        assert compared(*sides) == [("a/m.vmfb", same), ("b/m.vmfb", same)]
+    both = compared([old / "a", old / "b"], [new / "b", new / "a"])
+    assert both == [("a/m.vmfb", same), ("b/m.vmfb", same)]
+    one = compared([old / "a", old / "b"], [new / "b"])
+    assert one == [("a/m.vmfb", "removed"), ("b/m.vmfb", same)]
+    (new / "a").rename(new / "c")
+    (new / "c" / "m.vmfb").rename(new / "c" / "n.vmfb")
+    moved = compared([old / "b"], [new / "b", new / "c"])
+    assert moved == [("b/m.vmfb", same), ("c/n.vmfb", "added")]
+    renamed = compared([old / "a"], [new / "c", new / "b"])
+    assert [name for name, _ in renamed] == ["c/n.vmfb", "m.vmfb"]  # by what follows the path
+
+
 def test_equal_files_are_compared_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for release in ("1.0", "2.0"):
         (tmp_path / release).mkdir()

@@ -27,7 +27,7 @@ from typing import Any
 import pytest
 
 from fnabi import CallError, Catalog, FormatError, vmfb
-from fnabi._base.url import is_remote
+from fnabi._base.url import is_remote, outer_of
 from fnabi.cli import main
 from fnabi.vmfb._walk import walk
 from support.contents import contents, renamed
@@ -612,7 +612,7 @@ def test_archives(kind: str, tmp_path: Path) -> None:
                 assert contents(vmfb.open(each)) == contents(vmfb.open(MODULE))
     files = {row.file for row in vmfb.scan(f"{kind}://d::{inside}").rows()}
     assert files == {f"{kind}://d/n.vmfb::{inside}"}
-    assert remote_store.outer_of("/no/url") == ""
+    assert outer_of("/no/url") == ""
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar"])

@@ -35,6 +35,40 @@ def is_registry(path: str) -> bool:
     return re.match(_REGISTRY, path) is not None
 
 
+def outer_of(url: str) -> str:
+    """Return the part of a URL that names the file which its own files are in, or nothing.
+
+    Such as ``::file:///a.zip`` of ``simplecache::zip://*.vmfb::file:///a.zip``.
+    """
+    parts = url.split("::")
+    inner = next((index for index, part in enumerate(parts) if "://" in part), len(parts))
+    return "".join(f"::{part}" for part in parts[inner + 1 :])
+
+
+def is_pattern(url: str) -> bool:
+    """Return whether a URL is a pattern, as `vmfb.scan` lists it."""
+    return _wildcard(url) is not None
+
+
+def folder_of(path: str) -> tuple[str, str]:
+    """Return how the names of all files begin and end that a folder, or a pattern, may have."""
+    outer = outer_of(path) if is_remote(path) else ""
+    inner = path[: len(path) - len(outer)]
+    wildcard = _wildcard(inner)
+    folder = inner if wildcard is None else inner[: inner.rfind("/", 0, wildcard) + 1]
+    return f"{folder.rstrip('/')}/", outer
+
+
+def _wildcard(url: str) -> int | None:
+    """Return where the first wildcard is; None in a path, which is no pattern."""
+    if not is_remote(url):
+        return None
+    of_pages = url.startswith(("http://", "https://"))  # in which a query may follow
+    return min(
+        (url.find(each) for each in ("*[" if of_pages else "*?[") if each in url), default=None
+    )
+
+
 class Url(str):
     """A URL without what gives access.
 

@@ -25,7 +25,7 @@ from fnabi.compat import (
 )
 from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.many.catalog import Catalog
-from fnabi.many.catalog._compare import compare_sides, side_of
+from fnabi.many.catalog._compare import compare_sides, sides_of
 
 __all__ = ["Cause", "Occurrence", "compare_catalogs", "group"]
 
@@ -98,8 +98,9 @@ def compare_catalogs(
     """Compare the modules of two catalogs, in the order of their names.
 
     The files need not exist: a catalog has all that `compat` compares, but for the bytes, so damage
-    is not found. Names are relative to the paths that the catalogs were updated with. Modules that
-    differ only in the values of their constants have no differences.
+    is not found. Names are relative to the paths that the catalogs were updated with; where one of
+    the catalogs has several, they begin with the last part of the path. Modules that differ only in
+    the values of their constants have no differences.
 
     Args:
         old: The catalog of the modules that callers were written for, or its path.
@@ -134,8 +135,7 @@ def compare_catalogs(
     own = [not isinstance(each, Catalog) for each in (old, new)]
     catalogs = [each if isinstance(each, Catalog) else Catalog(each) for each in (old, new)]
     try:
-        old_side, new_side = (side_of(each._rows) for each in catalogs)
-        yield from compare_sides(old_side, new_side, asked)
+        yield from compare_sides(*sides_of(*(each._rows for each in catalogs)), asked)
     finally:
         for catalog, close in zip(catalogs, own, strict=True):
             if close:

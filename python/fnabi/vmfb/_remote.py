@@ -16,7 +16,7 @@ from typing import Any
 from fnabi._base import core
 from fnabi._base.files import Found, Options
 from fnabi._base.secrets import without_secrets
-from fnabi._base.url import full_of, is_artifact, is_registry, public
+from fnabi._base.url import full_of, is_artifact, is_registry, outer_of, public
 from fnabi._fnabi import lib
 from fnabi.errors import (
     ArgumentTypeError,
@@ -32,7 +32,6 @@ from fnabi.vmfb._store import (
     error_of,
     fault,
     first_line,
-    outer_of,
     reason,
 )
 
@@ -402,7 +401,7 @@ def find(
     try:
         store = open_store(url, options, function, {})
     except OSError as problem:
-        yield Found(url, error=problem.strerror)
+        yield Found(url, error=problem.strerror, is_folder=True)
         return
 
     try:

@@ -299,16 +299,6 @@ class Store:
         return found
 
 
-def outer_of(url: str) -> str:
-    """Return the part of a URL that names the file which its own files are in, or nothing.
-
-    Such as ``::file:///a.zip`` of ``simplecache::zip://*.vmfb::file:///a.zip``.
-    """
-    parts = url.split("::")
-    inner = next((index for index, part in enumerate(parts) if "://" in part), len(parts))
-    return "".join(f"::{part}" for part in parts[inner + 1 :])
-
-
 def matcher(pattern: str) -> Callable[[str], object]:
     """Return whether a name matches a pattern, as fsspec understands it."""
     return re.compile(import_module("fsspec.utils").glob_translate(pattern)).match

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from fnabi._base.url import folder_of
 from fnabi.compat import Comparison, FileComparison, FileCompatibility
 from fnabi.compat._compare import compare_asked, without_change
 from fnabi.compat._record import RecordedModule
@@ -66,7 +67,16 @@ def side_of(rows: Rows, table: str = "files") -> Side:
         table: The table or query that has its files.
 
     """
-    return Side(rows, table, _entries(rows, table))
+    return Side(rows, table, _entries(rows, table, len(_roots(rows)) > 1))
+
+
+def sides_of(old: Rows, new: Rows) -> tuple[Side, Side]:
+    """Return two catalogs as the sides, in which the same files have the same names."""
+    names_roots = any(len(_roots(rows)) > 1 for rows in (old, new))
+    sides = [Side(rows, "files", _entries(rows, "files", names_roots)) for rows in (old, new)]
+    if names_roots:
+        _pair(sides[0].entries, sides[1].entries)
+    return sides[0], sides[1]
 
 
 def sides_since(rows: Rows, then: datetime, asked: Asked) -> tuple[Side, Side]:
@@ -166,29 +176,64 @@ def _compare_files(
     return FileComparison(name, found.verdict, found)
 
 
-def _entries(rows: Rows, table: str) -> dict[str, _Entry]:
-    """Return the files of a catalog by their names, which are relative to its paths."""
-    roots = sorted((root for (root,) in rows(ROOTS, tuple[str])), key=len, reverse=True)
+def _roots(rows: Rows) -> list[str]:
+    return [root for (root,) in rows(ROOTS, tuple[str])]
+
+
+def _entries(rows: Rows, table: str, names_roots: bool) -> dict[str, _Entry]:
+    """Return the files of a catalog by their names, which are relative to its paths.
+
+    Args:
+        rows: Returns the rows of a query.
+        table: The table or query that has the files.
+        names_roots: Whether names begin with the last part of the path, as of several paths.
+
+    """
+    roots = sorted(_roots(rows), key=len, reverse=True)
     found: dict[str, _Entry] = {}
     query = f"SELECT file, digest, error, error_code FROM {table} ORDER BY file"
     for file, digest, error, code in rows(query, tuple[str, bytes | None, str | None, str | None]):
         if digest is None and error is None:
             error = "damaged catalog: no digest of the module"
-        name = _relative(file, roots)
+        name = _relative(file, roots, names_roots)
         if file in roots and code == UNREAD and not file.endswith(".vmfb"):
-            name = _ROOT  # which could not be listed
+            name = _name_of(file) if names_roots else _ROOT  # which could not be listed
         is_unread = error is not None and code in (UNREAD, None)
         found[file if name in found else name] = _Entry(file, digest, error, is_unread)
     return found
 
 
-def _relative(file: str, roots: list[str]) -> str:
+def _relative(file: str, roots: list[str], names_roots: bool) -> str:
     for root in roots:
         if file == root:
             return os.path.basename(file)
-        if file.startswith(f"{root.rstrip('/')}/"):
-            return file[len(root.rstrip("/")) + 1 :]
+        before, after = folder_of(root)
+        if file.startswith(before) and file.endswith(after):
+            name = file[len(before) : len(file) - len(after)].lstrip("/")
+            return f"{_name_of(root)}/{name}" if names_roots else name
     return file
+
+
+def _name_of(root: str) -> str:
+    """Return the last part of a path, by which the same path of another catalog is known."""
+    before, after = folder_of(root)
+    inner = before.rstrip("/").rpartition("/")[2]
+    return inner if inner and not inner.endswith(":") else os.path.basename(after)
+
+
+def _pair(old: dict[str, _Entry], new: dict[str, _Entry]) -> None:
+    """Give a file of each side the same name if their names differ in their paths' alone.
+
+    No other file that one side alone has may have that name.
+    """
+    alone: list[dict[str, list[str]]] = [{}, {}]
+    for found, side, other in (alone[0], old, new), (alone[1], new, old):
+        for name in side.keys() - other.keys():
+            found.setdefault(name.partition("/")[2], []).append(name)
+    for short in alone[0].keys() & alone[1].keys() - old.keys() - new.keys() - {""}:
+        if all(len(each[short]) == 1 for each in alone):
+            for found, side in (alone[0], old), (alone[1], new):
+                side[short] = side.pop(found[short][0])
 
 
 def _records(side: Side, files: list[str]) -> dict[str, bytes | None]:

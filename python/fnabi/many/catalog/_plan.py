@@ -16,7 +16,7 @@ import msgspec
 
 from fnabi._base.files import Found
 from fnabi._base.text import shown_text
-from fnabi._base.url import is_registry, is_remote
+from fnabi._base.url import folder_of, is_artifact, is_pattern, is_registry, is_remote
 from fnabi.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -157,13 +157,29 @@ def below(roots: Iterable[str]) -> Callable[[str], bool]:
     exact = {shown_text(root) for root in roots}
     folders = tuple(f"{root.rstrip('/')}/" for root in exact)
     folders += tuple(f"{root.rstrip('/')}:" for root in exact if is_registry(root))  # its tags
-    globs = [root for root in exact if is_remote(root) and set(root) & set("*?[")]
-    globs += [root.replace("**/", "") for root in globs]  # which may be no folder at all
+    urls = [
+        _inside(root) for root in exact if is_pattern(root) or ("::" in root and is_remote(root))
+    ]
     return lambda file: (
-        file in exact
-        or file.startswith(folders)
-        or any(fnmatchcase(file, pattern) for pattern in globs)
+        file in exact or file.startswith(folders) or any(inside(file) for inside in urls)
     )
+
+
+def _inside(root: str) -> Callable[[str], object]:
+    """Return whether a file is one that a pattern lists, or in a folder of an archive."""
+    before, after = folder_of(root)
+
+    @cache
+    def matches() -> Callable[[str], object]:
+        from fnabi.vmfb._store import matcher  # which needs fsspec
+
+        if not is_pattern(root):
+            return lambda file: True
+        if is_registry(root) or is_artifact(root):  # whose names have more after a pattern
+            return lambda file: fnmatchcase(file, root)
+        return matcher(root)
+
+    return lambda file: file.startswith(before) and file.endswith(after) and matches()(file)
 
 
 def _mounts(files: Iterable[str], given: Iterable[str]) -> set[str]:
