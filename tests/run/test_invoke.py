@@ -13,17 +13,19 @@ import sys
 import types
 from collections.abc import Callable
 from importlib import import_module
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fnabi import CallError, MissingPackageError, invoke, vmfb
+from fnabi import CallError, MissingPackageError, compat, invoke, vmfb
 from fnabi.dropin.iree_runtime import FunctionInvoker
 from fnabi.errors import ArgumentTypeError, RangeError
 from fnabi.run.invoke import Invoker
 from fnabi.types import Buffer, DType, RefArray, Scalar, Signature, Unknown
+from fnabi.types import Named as Argument
 from support.paths import DATA
 
 rt = pytest.importorskip("iree.runtime")
@@ -180,6 +182,35 @@ def test_the_drop_in_agrees_with_the_original(case: str) -> None:
             assert ours[1].startswith(reason.partition("':")[0])
     else:
         assert ours == theirs
+
+
+@pytest.mark.parametrize("old", [*product(("x", "y", None), repeat=2)])
+@pytest.mark.parametrize("new", [*product(("x", "y", "z", None), repeat=2)])
+def test_calls_of_before_where_names_are_compatible(
+    old: tuple[str | None, ...], new: tuple[str | None, ...]
+) -> None:
+    """The original takes a named argument by its name alone, so a new name refuses calls."""
+
+    def accepts(names: tuple[str | None, ...], values: tuple[int, ...], named: Any) -> bool:
+        types = args(*(["named", name, "i32"] if name else "i32" for name in names), r=[])
+        answer = called(rt.FunctionInvoker, types, ints(), values, named)
+        return not (isinstance(answer, tuple) and answer[0] is ValueError)
+
+    calls: list[tuple[tuple[int, ...], dict[str, int]]] = [((1, 2), {})]
+    calls += [((), {first: 1, second: 2}) for first, second in permutations("xyz", 2)]
+    calls += [((1,), {name: 2}) for name in "xyz"]
+    integer = Scalar(DType("signless", 32))
+    sides = [
+        Signature(tuple(Argument(name, integer) if name else integer for name in names), ())
+        for names in (old, new)
+    ]
+    found = compat.compare_signatures(*sides, keywords=True)
+    assert any(change.severity == "breaking" for change in found) is (old != new)
+    taken = [call for call in calls if accepts(old, *call)]
+    if old == new:
+        assert all(accepts(new, *call) for call in taken)
+    elif taken and {*old} != {*new}:  # in another order they are others for callers by position
+        assert not all(accepts(new, *call) for call in taken)
 
 
 def test_the_drop_in_tells_unreadable_reflection() -> None:

@@ -63,10 +63,9 @@ def _wildcard(url: str) -> int | None:
     """Return where the first wildcard is; None in a path, which is no pattern."""
     if not is_remote(url):
         return None
-    of_pages = url.startswith(("http://", "https://"))  # in which a query may follow
-    return min(
-        (url.find(each) for each in ("*[" if of_pages else "*?[") if each in url), default=None
-    )
+    # of a page, a query may follow a question mark
+    wildcards = "*[" if url.startswith(("http://", "https://")) else "*?["
+    return min((url.find(each) for each in wildcards if each in url), default=None)
 
 
 class Url(str):

@@ -35,10 +35,10 @@ Types
     other ones. That is breaking for inputs, for results and for the items of a structure, whatever
     texts the signatures come from.
 
-    In a signature from ``iree.abi``, an argument with a name may be passed as a keyword, so a
-    changed or removed name is breaking, and an added one is widening. In other signatures, and for
-    results, names that are new or gone are notices. They are not compared if the signatures come
-    from different texts.
+    In a signature from ``iree.abi``, `iree.runtime` takes an argument with a name as a keyword, and
+    no other way, so a changed, removed or added name is breaking, also where ``iree.abi`` itself is
+    new. In other signatures, and for results, names that are new or gone are notices. They are not
+    compared if the signatures come from different texts.
 
 Functions
     A removed function is breaking, an added one widening. Of several exports of one name the first

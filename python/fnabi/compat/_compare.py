@@ -194,7 +194,8 @@ def compare_signatures(
     Args:
         old: The signature that callers were written for.
         new: The signature that they would call.
-        keywords: Whether callers may pass arguments by name.
+        keywords: Whether callers pass arguments that have a name by it alone, as `iree.runtime`
+            makes them do with those of ``iree.abi``.
 
     Example:
         >>> from fnabi import Signature, compat
@@ -379,6 +380,21 @@ def _part(
 
 
 def _signatures(old: Export, new: Export) -> Iterable[Change]:
+    found = _typed_signatures(old, new)
+    if new.source == "iree.abi" and old.source not in (new.source, None):
+        return [*_added_keywords(old, new), *found]
+    return found
+
+
+def _added_keywords(old: Export, new: Export) -> Iterator[Change]:
+    """Yield the arguments that `iree.runtime` takes by their names alone from now on."""
+    pairs = zip(old.signature.inputs, new.signature.inputs, strict=False)
+    for index, (before, after) in enumerate(pairs):
+        if isinstance(after, Named):
+            yield Change("renamed", "breaking", f"inputs[{index}]", before, after)
+
+
+def _typed_signatures(old: Export, new: Export) -> Iterable[Change]:
     if "cconv" in (old.source, new.source):
         return _partial_signatures(old, new)
     before, after = _stated(old, new), _stated(new, old)
@@ -513,7 +529,7 @@ def _of_input(difference: _Difference, keywords: bool) -> Severity:
     if difference.kind == "unknown":
         return "unknown"
     if difference.kind == "renamed" and keywords:
-        return "breaking" if isinstance(difference.old, Named) else "widening"
+        return "breaking"
     if difference.kind in ("renamed", "untold"):
         return "notice"
     return "widening" if difference.kind == "widened" else "breaking"
