@@ -125,9 +125,12 @@ FNABI_API const char* fnabi_code_remedy(int32_t code);
 /* --------------------------------------------------------------- interrupts */
 
 /* Long operations call a function of the caller's about every millisecond, with
- * `data`. Where it returns true, they end with FNABI_INTERRUPTED; until they
- * have ended, it must go on to return true. It may call functions of this
- * header. Each thread has its own, at first NULL: none. */
+ * `data`, but for those that only copy memory, as fnabi_columns_join, or look
+ * for the end of a component, as fnabi_signature_seek, or of a line. Where it
+ * returns true, they end with FNABI_INTERRUPTED, which is the code inside of the
+ * message for fnabi_raw_visit and fnabi_sip_visit; until they have ended, it
+ * must go on to return true. It may call functions of this header. Each thread
+ * has its own, at first NULL: none. */
 typedef bool (*fnabi_poll_function)(void* data);
 FNABI_API void fnabi_set_poll(fnabi_poll_function poll, void* data);
 

@@ -243,7 +243,8 @@ int64_t fnabi_raw_visit(const char* data, size_t size, int32_t side,
     code = side == 'I' ? FNABI_RAW_INPUTS : FNABI_RAW_RESULTS;
   } else if (read_values(data, &c, false, &w, &good, &count, &error) < 0) {
     /* the drop-in parser has one code for all faults of a component */
-    code = error.code < FNABI_SYNTAX ? (int32_t)FNABI_SYNTAX : error.code;
+    bool own = error.code >= FNABI_SYNTAX || error.code == FNABI_INTERRUPTED;
+    code = own ? error.code : (int32_t)FNABI_SYNTAX;
   }
   w.size = good;
   fnabi_pack_close(&w, place, count);

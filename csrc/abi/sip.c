@@ -299,6 +299,7 @@ static int32_t visit_value(const char* data, const fnabi_component* side,
     fnabi_component c;
     fnabi_signature_read(data, (size_t)end, at, &c);
     at = (size_t)c.end;
+    if (fnabi_poll(4)) return FNABI_INTERRUPTED;
     if (c.type == FNABI_COMPONENT_ERROR) return FNABI_SYNTAX;
     if (c.type == FNABI_COMPONENT_END) {
       if (open->depth == 0) return FNABI_OK;

@@ -219,6 +219,7 @@ class RawSignatureParser(VisitingParser):
             return
         data = core.data_bytes(signature, "RawSignatureParser", "signature")
         visited = core.decode(_read_visited, _raw_visited, data, ord(side))
+        core.check_interrupt(visited.code)
         for type, dims, scalar_type in visited.items:
             visitor(Description(type, dims, scalar_type if type in _TYPED else None))
             if self._error is not None:
@@ -440,6 +441,7 @@ class SipSignatureParser(VisitingParser):
             return
         data = core.data_bytes(signature, "SipSignatureParser", "signature")
         visited = core.decode(lib.fnabi_sip_visit, _sip_visited, data, ord(side))
+        core.check_interrupt(visited.code)
         depth = 0
         value: Any  # of the event: a key, an index or None
         for event, value in visited.events:

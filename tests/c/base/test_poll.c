@@ -295,6 +295,30 @@ static void test_scan(void) {
   }
 }
 
+/* The parsers for drop-ins end with the code inside of their message. */
+static void test_visits(void) {
+  const size_t size = 12 * MANY, capacity = 16 * size;
+  char* text = malloc(size + 32);
+  uint8_t* out = malloc(capacity);
+  CHECK(text != NULL && out != NULL);
+  fnabi_error error = {0};
+  for (int sip = 0; sip < 2; sip++) {
+    size_t at = (size_t)sprintf(text, "I%d!", 12 * MANY + 1);
+    for (size_t i = 0; i < size; i += 3)
+      memcpy(text + at + i, sip ? "_0!" : "O1!", 3);
+    most = calls = 0;
+    fnabi_set_poll(end_after, &most);
+    int64_t made =
+        sip ? fnabi_sip_visit(text, at + size, 'I', out, capacity, &error)
+            : fnabi_raw_visit(text, at + size, 'I', out, capacity);
+    fnabi_set_poll(NULL, NULL);
+    CHECK(calls > 0 && made > 0 && (size_t)made <= capacity);
+    CHECK(out[made - 1] == FNABI_INTERRUPTED);
+  }
+  free(out);
+  free(text);
+}
+
 /* Many short texts: the rows so far stay. */
 static void test_rows(void) {
   static const char line[] = "I1!R1!\n";
@@ -351,6 +375,7 @@ int main(void) {
   test_texts();
   test_modules();
   test_scan();
+  test_visits();
   test_rows();
   test_json();
   return 0;
