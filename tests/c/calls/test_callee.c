@@ -570,6 +570,85 @@ static void test_long_errors(void) {
   }
 }
 
+/* A text ends between two characters, wherever it is cut. */
+static void test_long_errors_of_other_alphabets(void) {
+  static const char* const parts[] = {"\xC3\xA9", "\xE4\xB8\xAD",
+                                      "\xF0\x9F\x98\x80"};
+  static char much[6000];
+  for (size_t k = 0; k < 3; k++) {
+    const size_t part = strlen(parts[k]);
+    for (size_t first = 0; first < part; first++) {
+      memset(much, 'm', sizeof much);
+      for (size_t i = first; i + part < sizeof much; i += part)
+        memcpy(much + i, parts[k], part);
+      much[first + part * 1400] = 0;
+      CHECK(callee_raise("ValueError", "%s", much).code == -1);
+      callee_error error;
+      CHECK(__fnabi_error_slot(&error, sizeof error) == 1);
+      size_t end = error.message.size - 3;
+      CHECK(end + part > 4092 - 1 && end <= 4092);
+      CHECK(strcmp(error.message.data + end, "...") == 0);
+      CHECK((end - first) % part == 0);
+      CHECK(memcmp(error.message.data, much, end) == 0);
+    }
+  }
+}
+
+/* An error may be raised with the texts of the one before, which it replaces. */
+static void test_errors_about_errors(void) {
+  callee_error error;
+  CHECK(callee_raise("ValueError", "inner").code == -1);
+  CHECK(__fnabi_error_slot(&error, sizeof error) == 1);
+  CHECK(callee_raise("TypeError", "outer: %s", error.message.data).code == -1);
+  check_raised("TypeError", "outer: inner");
+  CHECK(callee_raise("ValueError", "inner").code == -1);
+  CHECK(__fnabi_error_slot(&error, sizeof error) == 1);
+  CHECK(callee_raise(error.kind.data, "%s", error.message.data).code == -1);
+  check_raised("ValueError", "inner");
+}
+
+static void test_contiguous(void) {
+  const int64_t square = INT64_C(3037000500), half = INT64_C(1) << 40;
+  struct {
+    int64_t shape[2], strides[2];
+    bool is_contiguous, without_strides;
+  } cases[] = {
+      {{2, 3}, {3, 1}, true, true},
+      {{2, 3}, {1, 2}, false, true},
+      {{1, 3}, {9, 1}, true, true},
+      {{0, 3}, {9, 9}, true, true},
+      {{half, 0}, {9, 9}, true, true},
+      {{square, square}, {square, 1}, false, false},
+      {{half, half}, {half, 1}, false, false},
+      {{-1, 3}, {3, 1}, false, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    callee_tensor_value x = {NULL,           {1, 0},           2, {2, 32, 1},
+                             cases[i].shape, cases[i].strides, 0};
+    CHECK(callee_is_contiguous(&x) == cases[i].is_contiguous);
+    x.strides = NULL;
+    CHECK(callee_is_contiguous(&x) == cases[i].without_strides);
+  }
+}
+
+static void test_names_of_types(void) {
+  static const struct {
+    callee_dtype_value dtype;
+    const char* name;
+  } cases[] = {{{2, 32, 1}, "float32"},
+               {{6, 8, 1}, "bool"},
+               {{6, 1, 1}, "bool1"},
+               {{10, 8, 1}, "float8_e4m3fn"},
+               {{17, 4, 2}, "float4_e2m1fnx2"},
+               {{18, 8, 1}, "code?8"}};
+  char name[32];
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    callee_dtype_text(cases[i].dtype, name, sizeof name);
+    CHECK(strcmp(name, cases[i].name) == 0);
+  }
+  CHECK(strcmp(callee_type_name(CALLEE_BIG_INT), "an int outside int64") == 0);
+}
+
 static void* other_thread(void* unused) {
   (void)unused;
   callee_error error;
@@ -610,6 +689,10 @@ int main(void) {
   test_texts_about_functions();
   test_slot();
   test_long_errors();
+  test_long_errors_of_other_alphabets();
+  test_errors_about_errors();
+  test_contiguous();
+  test_names_of_types();
   test_threads();
   return 0;
 }

@@ -375,27 +375,33 @@ static inline callee_raiser* callee_runtime(void) {
   return raiser;
 }
 
+/* Ends a text in "...", between two characters of UTF-8. */
 static inline void callee_truncate(char* text, size_t capacity) {
-  memcpy(text + capacity - 4, "...", 4);
+  size_t end = capacity - 4;
+  while (end > capacity - 8 && ((unsigned char)text[end] & 0xC0) == 0x80) end--;
+  memcpy(text + end, "...", 4);
 }
 
 CALLEE_PRINTF(2, 0)
 static inline callee_status callee_raise_list(const char* kind,
                                               const char* format,
                                               va_list list) {
-  callee_slot* slot = callee_own_slot();
-  int size = snprintf(slot->kind, sizeof slot->kind, "%s",
+  callee_slot made; /* what is formatted may be in the slot */
+  int size = snprintf(made.kind, sizeof made.kind, "%s",
                       kind != NULL ? kind : "RuntimeError");
-  if (size >= (int)sizeof slot->kind)
-    callee_truncate(slot->kind, sizeof slot->kind);
+  if (size >= (int)sizeof made.kind)
+    callee_truncate(made.kind, sizeof made.kind);
   size = format == NULL
              ? -1
-             : vsnprintf(slot->message, sizeof slot->message, format, list);
-  if (size < 0) slot->message[0] = 0;
-  if (size >= (int)sizeof slot->message)
-    callee_truncate(slot->message, sizeof slot->message);
+             : vsnprintf(made.message, sizeof made.message, format, list);
+  if (size < 0) made.message[0] = 0;
+  if (size >= (int)sizeof made.message)
+    callee_truncate(made.message, sizeof made.message);
   callee_raiser* raiser = callee_runtime();
+  callee_slot* slot = callee_own_slot();
   slot->full = raiser == NULL;
+  memcpy(slot->kind, made.kind, strlen(made.kind) + 1);
+  memcpy(slot->message, made.message, strlen(made.message) + 1);
   if (raiser != NULL) raiser(slot->kind, slot->message);
   return CALLEE_FAILED;
 }
@@ -524,7 +530,7 @@ static inline int callee_enter(callee_body* body, const char* name, void* state,
  *
  *   CALLEE_PARAMETERS(add, a, b)
  *
- * They are identifiers; the ABI itself has none. */
+ * They are identifiers, at least one; the ABI itself has none. */
 #define CALLEE_PARAMETERS(function, ...) \
   CALLEE_TEXT_SYMBOL(__fnabi_parameters_##function, #__VA_ARGS__)
 
@@ -700,6 +706,7 @@ static inline const char* callee_type_name(int32_t tag) {
                                         "ffi.OpaquePyObject",
                                         "ffi.List",
                                         "ffi.Dict"};
+  if (tag == CALLEE_BIG_INT) return "an int outside int64";
   if (tag >= 0 && tag <= CALLEE_SMALL_BYTES) return plain[tag];
   if (tag >= CALLEE_OBJECT && tag <= CALLEE_DICT)
     return objects[tag - CALLEE_OBJECT];
@@ -822,7 +829,8 @@ static inline void* callee_data(const callee_tensor_value* tensor) {
   return (char*)tensor->data + tensor->byte_offset;
 }
 
-/* Returns the number of elements. */
+/* Returns the number of elements, of a shape that int64 counts, as those that
+ * callee_is_contiguous accepts. */
 static inline int64_t callee_elements(const callee_tensor_value* tensor) {
   uint64_t count = 1;
   for (int32_t i = 0; i < tensor->rank; i++)
@@ -835,14 +843,18 @@ static inline bool callee_same_dtype(callee_dtype_value a,
   return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
 }
 
-/* Returns whether the elements follow each other in row-major order. */
+/* Returns whether the elements follow each other in row-major order, and int64
+ * counts them. */
 static inline bool callee_is_contiguous(const callee_tensor_value* tensor) {
   int64_t step = 1;
-  if (tensor->strides == NULL || callee_elements(tensor) == 0) return true;
+  for (int32_t i = 0; i < tensor->rank; i++)
+    if (tensor->shape[i] == 0) return true;
   for (int32_t i = tensor->rank; i-- > 0;) {
     if (tensor->shape[i] == 1) continue;
-    if (tensor->strides[i] != step) return false;
-    step *= tensor->shape[i];
+    if (tensor->strides != NULL && tensor->strides[i] != step) return false;
+    if (tensor->shape[i] < 0 ||
+        __builtin_mul_overflow(step, tensor->shape[i], &step))
+      return false;
   }
   return true;
 }
@@ -1335,12 +1347,33 @@ static inline bool callee_put_map(callee_value* out, const callee_pair* pairs,
 /* Writes a dtype as text, such as "float32" or "int8x4". */
 static inline void callee_dtype_text(callee_dtype_value dtype, char* text,
                                      size_t size) {
-  static const char* const names[] = {"int",    "uint",    "float", "handle",
-                                      "bfloat", "complex", "bool"};
-  char lanes[16] = "";
+  static const char* const names[] = {"int",
+                                      "uint",
+                                      "float",
+                                      "handle",
+                                      "bfloat",
+                                      "complex",
+                                      "bool",
+                                      "float8_e3m4",
+                                      "float8_e4m3",
+                                      "float8_e4m3b11fnuz",
+                                      "float8_e4m3fn",
+                                      "float8_e4m3fnuz",
+                                      "float8_e5m2",
+                                      "float8_e5m2fnuz",
+                                      "float8_e8m0fnu",
+                                      "float6_e2m3fn",
+                                      "float6_e3m2fn",
+                                      "float4_e2m1fn"};
+  const int known = (int)(sizeof names / sizeof *names);
+  const bool named = dtype.code < known;
+  char bits[4] = "", lanes[8] = "";
+  /* the names of the others have their bits */
+  if (!named || (dtype.code < 7 && !(dtype.code == 6 && dtype.bits == 8)))
+    snprintf(bits, sizeof bits, "%d", (int)dtype.bits);
   if (dtype.lanes != 1) snprintf(lanes, sizeof lanes, "x%d", (int)dtype.lanes);
-  snprintf(text, size, "%s%d%s", dtype.code < 7 ? names[dtype.code] : "code?",
-           (int)dtype.bits, lanes);
+  snprintf(text, size, "%s%s%s", named ? names[dtype.code] : "code?", bits,
+           lanes);
 }
 
 /* Computes the size of a tensor in bytes. Returns true, or raises an error and
