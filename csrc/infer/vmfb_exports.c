@@ -141,7 +141,7 @@ typedef struct function_types {
   fnabi_bytecode_types* of;
   const char* data; /* the module */
   size_t size, ordinal;
-  fnabi_error* error;
+  fnabi_error problem; /* why they cannot be read; an error only if `failed` */
   const fnabi_fb_view* root;
   bool asked, concerned; /* whether the module imports the HAL */
   bool found, failed;
@@ -152,13 +152,16 @@ typedef struct function_types {
 static bool imports_hal(fnabi_fb* fb, const fnabi_fb_view* root) {
   const fnabi_fb_field* field = &fnabi_vmfb_table.fields[MODULE_IMPORTS];
   const fnabi_fb_field* name = &field->table->fields[IMPORT_NAME];
+  fnabi_error ignored;
+  fnabi_fb quiet = *fb;
+  quiet.error = &ignored;
   size_t place, count;
-  if (!fnabi_fb_tables(fb, root, field, &place, &count)) return true;
+  if (!fnabi_fb_tables(&quiet, root, field, &place, &count)) return true;
   for (size_t i = 0; i < count; i++) {
     fnabi_fb_view view;
     fnabi_text text;
-    if (!fnabi_fb_enter(fb, field->table, place + 4 * i, &view) ||
-        !fnabi_fb_string(fb, &view, name, &text.data, &text.size) ||
+    if (!fnabi_fb_enter(&quiet, field->table, place + 4 * i, &view) ||
+        !fnabi_fb_string(&quiet, &view, name, &text.data, &text.size) ||
         (text.size > 3 && memcmp(text.data, "hal", 3) == 0))
       return true;
   }
@@ -174,7 +177,7 @@ static bool find_types(fnabi_fb* fb, function_types* types, fnabi_text cconv) {
   types->asked = true;
   if (!types->concerned) return false;
   types->failed = !fnabi_bytecode_types_open(types->of, types->data,
-                                             types->size, types->error);
+                                             types->size, &types->problem);
   if (types->failed || !types->of->flow.views) return false;
   fnabi_bytecode_found found =
       fnabi_bytecode_types_of(types->of, types->ordinal);
@@ -302,6 +305,7 @@ static bool write_function(fnabi_fb* fb, size_t from, size_t export_index,
   write_signature(fb, export_index, noted, cconv, types);
   write_sip(fb->writer, export_index, noted);
   write_async(fb->writer, types, noted);
+  if (types->failed) *fb->error = types->problem;
   return !types->failed &&
          (!types->found ||
           fnabi_fb_spend(fb, fb->writer->size - before, view.place));
@@ -342,11 +346,8 @@ bool fnabi_vmfb_write_exports(fnabi_fb* fb, const fnabi_fb_view* root,
       !fnabi_fb_tables(fb, root, &fields[MODULE_EXPORTS], &place, &count))
     return false;
   fnabi_bytecode_types modules = {0};
-  function_types types = {.of = &modules,
-                          .data = data,
-                          .size = size,
-                          .error = fb->error,
-                          .root = root};
+  function_types types = {
+      .of = &modules, .data = data, .size = size, .root = root};
   bool good = true;
   fnabi_pack_wide(fb->writer, 0xDD, count, 4);
   for (size_t i = 0; i < count && good; i++)

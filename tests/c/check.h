@@ -101,13 +101,21 @@ typedef struct call {
     return function(c->data, c->size, out, capacity, error);        \
   }
 
-/* What a call writes, in memory of exactly that size; NULL when it fails. */
+/* What a call writes, in memory of exactly that size; NULL when it fails. An
+ * error is as it was where it succeeds. */
 static inline uint8_t* output_of(const call* c, size_t* size,
                                  fnabi_error* error) {
-  int64_t needed = c->run(c, NULL, 0, error);
-  if (needed < 0) return NULL;
+  fnabi_error before, kept;
+  memset(&before, 0x5A, sizeof before);
+  memcpy(&kept, &before, sizeof kept);
+  int64_t needed = c->run(c, NULL, 0, &kept);
+  if (needed < 0) {
+    *error = kept;
+    return NULL;
+  }
   uint8_t* out = exact(NULL, (size_t)needed);
-  CHECK(c->run(c, out, (size_t)needed, error) == needed);
+  CHECK(c->run(c, out, (size_t)needed, &kept) == needed);
+  CHECK(memcmp(&kept, &before, sizeof kept) == 0);
   *size = (size_t)needed;
   return out;
 }
