@@ -124,6 +124,9 @@ def attach(
     check_type("duckdb.attach: name", name, str)
     if not name or {"\0", '"'} & {*name}:
         raise ArgumentValueError(f"duckdb.attach: name: expected text without quotes, got {name!r}")
+    if name.lower() == "main":
+        text = "expected another name than that of DuckDB's own schema"
+        raise ArgumentValueError(f"duckdb.attach: name: {text}, got {name!r}")
     hidden = f"{name} (catalog)"
     with connection.cursor() as own:  # which has a transaction of its own
         found = "SELECT 1 FROM system.main.duckdb_databases() WHERE lower(database_name) = lower("

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -323,6 +324,21 @@ def test_every_format_has_the_same_status(
     assert "main" in capsys.readouterr().out
 
 
+def test_annotations_of_folders_name_files_that_there_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT / "examples")
+    folders = ["releases/1.0", "releases/2.0"]
+    assert main(["diff", "--style=github", *folders]) == 1
+    named = re.findall(r"^::\w+ file=([^,]+),", capsys.readouterr().out, re.M)
+    assert main(["diff", "--style=sarif", *folders]) == 1
+    results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    places = [each["locations"][0]["physicalLocation"]["artifactLocation"] for each in results]
+    assert {*named} == {each["uri"] for each in places}
+    assert {os.path.dirname(each) for each in named} == {*folders}
+    assert all(map(os.path.exists, named))
+
+
 def test_the_hook_compares_what_has_a_baseline(
     kept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,6 +353,9 @@ def test_the_hook_compares_what_has_a_baseline(
     shutil.copy(kept, "--help.abi.json")
     shutil.copy(NEW, "--help.vmfb")
     assert baseline_hook.main(["--help.vmfb"]) == 1
+    assert baseline_hook.main(["--runtime=3.13.0", "--", "--help.vmfb"]) == 1
+    shutil.copy(OLD, "--help.vmfb")
+    assert baseline_hook.main(["--runtime=3.13.0", "--", "--help.vmfb"]) == 0
     hooks = (ROOT / ".pre-commit-hooks.yaml").read_text()
     assert "python -P -m fnabi.cli._hook" in hooks
     ran = subprocess.run([sys.executable, "-m", "fnabi.cli._hook", str(module)])

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from fnabi import CallError, NotFoundError, vmfb
 from fnabi.run.client import Client
@@ -609,6 +610,20 @@ def test_headers_compile(tmp_path: Path) -> None:
         write(tmp_path, f"m{index}.h", text_of("c-header", path))
         compile_header(tmp_path, f"m{index}.h")
     compile_header(tmp_path, "m0.h", f"m{len(SOME) - 1}.h")
+
+
+def test_headers_of_modules_with_one_name_do_not_hide_each_other(tmp_path: Path) -> None:
+    """Modules are named ``module`` unless their compiler is told something else."""
+    for name, source in ("a", "scalars"), ("b", "vm_sigs"):
+        opened = vmfb.open(MODULES / f"{source}.vmfb")
+        opened._head = replace(opened._head, name="module")
+        write(tmp_path, f"{name}.h", FORMATS["c-header"](opened, name).text)
+    command = [found("cc"), "-Wall", "-Werror", "-c", "main.c"]
+    for second, status in ("a", 0), ("b", 1):
+        write(tmp_path, "main.c", f'#include "a.h"\n#include "{second}.h"\n')
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == status, done.stderr
+        assert ("the header of another module with the same name" in done.stderr) is bool(status)
 
 
 def test_what_a_header_describes(tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ _BASELINE, _MODULE = ".abi.json", ".vmfb"
 def main(words: Sequence[str]) -> int:
     """Compare the modules of some files, and return the worst exit status of ``check-abi``."""
     files = [word for word in words if word.endswith((_BASELINE, _MODULE))]
-    options = [word for word in words if word.startswith("-") and word not in files]
+    options = [
+        word for word in words if word.startswith("-") and word != "--" and word not in files
+    ]
     stems = dict.fromkeys(file.removesuffix(_BASELINE).removesuffix(_MODULE) for file in files)
     status = 0
     for stem in stems:

@@ -8,8 +8,9 @@ C11 and as C++.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from zlib import crc32
 
 from fnabi import types
 from fnabi._base.names import Names, identifier
@@ -150,16 +151,14 @@ def c_header(interface: Interface) -> Stub:
         except InexpressibleError as problem:
             notices.append(f"{literal(entry.export.name)} has no C function: {problem}")
             calls += ["", f"/* {_comment(notices[-1])}. */"]
-    guard = f"FNABI_STUB_{prefix.upper()}_H"
     about = f"Functions of the module {interface.name} in {interface.file}"
-    lines = [
+    head = [
         f"/* {_comment(about)}.",
         f" * Written by fnabi {VERSION} (fnabi stub); write it again instead of editing.",
         *(f" * {_comment(each)}" for each in interface.left_out(interface.omitted)),
         " */",
-        f"#ifndef {guard}",
-        f"#define {guard}",
-        "",
+    ]
+    lines = [
         "#include <stddef.h>",
         "#include <stdint.h>",
         "",
@@ -189,9 +188,23 @@ def c_header(interface: Interface) -> Stub:
         "",
         "#endif",
         "",
-        "#endif",
     ]
-    return Stub("\n".join(lines) + "\n", tuple(notices))
+    guarded = _guarded(f"FNABI_STUB_{prefix.upper()}_H", lines)
+    return Stub("\n".join([*head, *guarded]) + "\n", tuple(notices))
+
+
+def _guarded(guard: str, lines: list[str]) -> Iterator[str]:
+    """Yield lines that may be included twice, but not with others of the same guard."""
+    number = f"0x{crc32(chr(10).join(lines).encode('utf-8', 'surrogateescape')):08X}"
+    yield f"#ifdef {guard}"
+    yield f"#if {guard} != {number}"
+    yield '#error "the header of another module with the same name is included in this file"'
+    yield "#endif"
+    yield "#else"
+    yield f"#define {guard} {number}"
+    yield ""
+    yield from lines
+    yield "#endif"
 
 
 def _comment(text: str) -> str:

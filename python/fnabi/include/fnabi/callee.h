@@ -530,7 +530,8 @@ static inline int callee_enter(callee_body* body, const char* name, void* state,
  *
  *   CALLEE_PARAMETERS(add, a, b)
  *
- * They are identifiers, at least one; the ABI itself has none. */
+ * They are identifiers, at least one; the ABI itself has none. What fnabi stub
+ * writes requires an argument for each. */
 #define CALLEE_PARAMETERS(function, ...) \
   CALLEE_TEXT_SYMBOL(__fnabi_parameters_##function, #__VA_ARGS__)
 

@@ -8,6 +8,8 @@ import os
 from collections import Counter
 from typing import Any
 
+import msgspec
+
 from fnabi import compat
 from fnabi._base.files import open_file
 from fnabi._base.url import is_remote, public
@@ -188,6 +190,8 @@ def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
         print(json.dumps({"schema": _FOLDERS_SCHEMA, "verdict": verdict, "files": rows}, indent=2))
         return STATUS[verdict]
     if arguments.style != "text":
+        if arguments.style != "markdown":  # GitHub shows the others beside the files
+            found = [_with_folder(each, arguments) for each in found]
         _report(found, arguments.style)
         return STATUS[verdict]
     screen = Screen()
@@ -203,6 +207,12 @@ def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
     files = counted(len(found), "file")
     screen.write((verdict, _MEANINGS[verdict]), f": {files}{': ' if counts else ''}{counts}")
     return STATUS[verdict]
+
+
+def _with_folder(file: FileComparison, arguments: argparse.Namespace) -> FileComparison:
+    """Return the comparison with the path of a file that there is."""
+    folder = arguments.old if file.verdict == "removed" else arguments.new
+    return msgspec.structs.replace(file, file=os.path.join(folder, file.file))
 
 
 def _report(files: list[FileComparison], format: str) -> None:
