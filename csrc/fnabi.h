@@ -315,10 +315,10 @@ FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
  *   IREE ABI signature  [[type...], [type...], [[key, json]...]]
  *
  * All types but REF occur. NAMED occurs only at the root of the inputs; SCALAR
- * and BUFFER have the dtypes bool, signless, float and bfloat. An "ndarray"
- * whose elements are not of a primitive type is a REF_ARRAY. The third element
- * holds the object's other keys in their order, each with the unchanged text of
- * its value. */
+ * and BUFFER have the dtypes bool, signless, float, bfloat and complex. An
+ * "ndarray" whose elements are not of a primitive type is a REF_ARRAY. The third
+ * element holds the object's other keys in their order, each with the unchanged
+ * text of its value. */
 
 /* Decodes a whole text, and accepts exactly the grammar, with "a" and "r" in
  * any order. An error's path is that of the JSON: "a[1][3]". Strings must be
@@ -377,8 +377,8 @@ typedef enum fnabi_cconv_buffer {
 } fnabi_cconv_buffer;
 
 /* The size of a buffer in bytes; `span_counts` holds the number of elements of
- * each span of the arguments. Time does not depend on the counts. Fails as the
- * decoder, and with FNABI_CCONV_COUNT and FNABI_CCONV_SIZE.
+ * each span of the arguments; results have no spans. Time does not depend on the
+ * counts. Fails as the decoder, and with FNABI_CCONV_COUNT and FNABI_CCONV_SIZE.
  *
  * The size covers every offset that fnabi_cconv_offsets returns. IREE's own sum
  * assumes that all elements of a span are as long as the first, and aligns even
@@ -539,7 +539,8 @@ FNABI_API int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
  * u16 size of a name and u16 size of extra fields; after those are the data. If
  * `needed` is below `origin`, there are no files: call again with the bytes from
  * `needed` on, twice at most. The last 66 KB are enough for the first call. Fails
- * as fnabi_vmfb_files does; offsets in errors are in the file. */
+ * as fnabi_vmfb_files does, and where there is no directory, since it does not
+ * see how the file begins; offsets in errors are in the file. */
 FNABI_API int64_t fnabi_vmfb_directory(const char* data, size_t size,
                                        uint64_t origin, uint8_t* out,
                                        size_t capacity, fnabi_error* error);
@@ -985,7 +986,9 @@ FNABI_API int64_t fnabi_columns_decode_list(fnabi_columns* columns,
 
 /* Lines, each of which ends before "\n" or "\r\n"; also the bytes after the last
  * of these, if `whole`. *used is the number of bytes decoded. Fails with
- * FNABI_LINE for a line of more than `most` bytes, which begins at *used. */
+ * FNABI_LINE for a line of more than `most` bytes, which begins at *used. Bytes
+ * after the last line end are no line yet unless `whole`: a caller that waits
+ * for more compares their number with `most`. */
 FNABI_API int64_t fnabi_columns_decode_lines(fnabi_columns* columns,
                                              const char* data, size_t size,
                                              bool whole, size_t most,
