@@ -490,6 +490,11 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
         ),
         (["catalog", "sql", "x", " "], "sql needs one query, in quotes"),
         (
+            ["diff", "file:///models", "."],
+            "file:///models is a URL, and a folder is compared with a local one alone; --catalog"
+            " compares catalogs",
+        ),
+        (
             ["diff", "x", "y", "--json", "--style=sarif"],
             "--json and --style=sarif cannot be combined",
         ),

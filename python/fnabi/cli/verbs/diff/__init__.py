@@ -125,7 +125,10 @@ def run(arguments: argparse.Namespace) -> int:
     folders = [os.path.isdir(file) for file in files]
     if folders[0] != folders[1]:
         file = files[folders.index(False)]
-        if file != "-" and not is_remote(file):
+        if is_remote(file):
+            text = "a folder is compared with a local one alone; --catalog compares catalogs"
+            arguments.usage(f"{one_line(public(file))} is a URL, and {text}")
+        if file != "-":
             os.stat(file)  # which may raise
         arguments.usage("one of OLD and NEW is a folder, expected two modules or two folders")
     if folders[0]:
