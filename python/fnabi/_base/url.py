@@ -46,8 +46,8 @@ def outer_of(url: str) -> str:
 
 
 def is_pattern(url: str) -> bool:
-    """Return whether a URL is a pattern, as `vmfb.scan` lists it."""
-    return _wildcard(url) is not None
+    """Return whether a URL is a pattern, as `vmfb.scan` lists it; an archive has no pattern."""
+    return _wildcard(url[: len(url) - len(outer_of(url))]) is not None
 
 
 def folder_of(path: str) -> tuple[str, str]:

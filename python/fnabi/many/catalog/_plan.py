@@ -168,18 +168,26 @@ def below(roots: Iterable[str]) -> Callable[[str], bool]:
 def _inside(root: str) -> Callable[[str], object]:
     """Return whether a file is one that a pattern lists, or in a folder of an archive."""
     before, after = folder_of(root)
+    pattern = root[: len(root) - len(after)]
 
     @cache
     def matches() -> Callable[[str], object]:
         from fnabi.vmfb._store import matcher  # which needs fsspec
 
         if not is_pattern(root):
-            return lambda file: True
+            return lambda name: True
         if is_registry(root) or is_artifact(root):  # whose names have more after a pattern
-            return lambda file: fnmatchcase(file, root)
-        return matcher(root)
+            return lambda name: fnmatchcase(name, pattern)
+        try:
+            return matcher(pattern)
+        except ValueError:  # no pattern, as a**b, which lists nothing
+            return lambda name: False
 
-    return lambda file: file.startswith(before) and file.endswith(after) and matches()(file)
+    return lambda file: (
+        file.startswith(before)
+        and file.endswith(after)
+        and matches()(file[: len(file) - len(after)])
+    )
 
 
 def _mounts(files: Iterable[str], given: Iterable[str]) -> set[str]:
