@@ -50,7 +50,7 @@ static int64_t texts(const call* c, uint8_t* out, size_t capacity,
   for (int i = 0; good && i < 2; i++)
     fnabi_pack_text(&w, parts[i].data, parts[i].size);
   fnabi_needs_shrink(&memory, 0);
-  error->code = FNABI_MEMORY;
+  if (!good) error->code = FNABI_MEMORY;
   return good ? (int64_t)w.size : -1;
 }
 
