@@ -219,8 +219,9 @@ def test_a_night(evening: Failing, tmp_path: Path, capfd: pytest.CaptureFixture[
         assert 0 < missing < 20
         # since the catalog was written last, long ago
         verdicts = {each.file: each.verdict for each in catalog.diff("2023-11-15")}
-        assert (verdicts["project.vmfb"], verdicts["rank.vmfb"]) == ("removed", "incompatible")
-        assert verdicts["scale.vmfb"] == verdicts["00.vmfb"] == "added"
+        found = verdicts["fleet/project.vmfb"], verdicts["fleet/rank.vmfb"]
+        assert found == ("removed", "incompatible")
+        assert verdicts["fleet/scale.vmfb"] == verdicts["fleet/00.vmfb"] == "added"
 
     # the store is back; another release of fnabi, which is killed, too; the clock is set back
     evening.left = 1 << 30
@@ -259,8 +260,9 @@ def test_a_night(evening: Failing, tmp_path: Path, capfd: pytest.CaptureFixture[
     report = capfd.readouterr().out
     assert "breaking  inputs[*].dtype changed: 2 functions in 1 file\n" in report
     assert (
-        "          rank.vmfb: main: inputs[0].dtype changed: float32[?x6] => i32[?x6]\n" in report
+        "          fleet/rank.vmfb: main: inputs[0].dtype changed: float32[?x6] => i32[?x6]\n"
+        in report
     )
-    assert "breaking  module removed: 1 file\n          project.vmfb\n" in report
+    assert "breaking  module removed: 1 file\n          fleet/project.vmfb\n" in report
     assert "widening  module added: " in report
     assert report.splitlines()[-1].startswith("incompatible since 2023-11-15 00:00:00")

@@ -177,7 +177,8 @@ def _inside(root: str) -> Callable[[str], object]:
         if not is_pattern(root):
             return lambda name: True
         if is_registry(root) or is_artifact(root):  # whose names have more after a pattern
-            return lambda name: fnmatchcase(name, pattern)
+            ways = pattern, pattern.replace("**/", "")  # which may be no folder at all
+            return lambda name: any(fnmatchcase(name, each) for each in ways)
         try:
             return matcher(pattern)
         except ValueError:  # no pattern, as a**b, which lists nothing
