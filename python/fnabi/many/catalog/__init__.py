@@ -432,9 +432,10 @@ class Catalog:
         """Compare the modules that have changed since a time with what they were then.
 
         The comparisons are those of `catalog_diff.compare_catalogs`, and `catalog_diff.group` and
-        `report.write` take them. A file that could not be read then, and can be now, is added.
-        If `runtime` names a release that was not measured, modules that are as they were are
-        unknown.
+        `report.write` take them, with names as there: of a catalog with several paths they begin
+        with the last part of the path. A file that could not be read then, and can be now, is
+        added. If `runtime` names a release that was not measured, modules that are as they were
+        are unknown.
 
         Args:
             since: The time, as for `find`.
