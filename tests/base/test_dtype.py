@@ -105,6 +105,7 @@ def test_from_numpy_refuses_the_other_byte_order():
 
 
 def test_missing_packages_are_named(monkeypatch):
+    monkeypatch.setattr("fnabi._base.dtype._numpy_of", {})
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     assert DType("float", 32).to_numpy() == np.dtype("f4")
     with pytest.raises(CallError, match=r"NumPy has no bfloat16, and ml_dtypes is not installed"):

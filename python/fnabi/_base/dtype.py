@@ -212,11 +212,15 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
 
         """
         numpy = load_numpy("DType.to_numpy")
+        known = _numpy_of.get(self)
+        if known is not None:
+            return known
         own = {"signless": f"int{self.bits}", "bool": "bool"}  # a bool is a byte
         name = own.get(self.kind, self._lane)
         scalar: Any = name if name in NUMPY_OWN else self._ml_dtypes_scalar(name)
         dtype: np.dtype[Any] = numpy.dtype(scalar)
         if self.lanes == 1:
+            _numpy_of[self] = dtype
             return dtype
         try:
             if self.lanes > 0 and self.itemsize == dtype.itemsize * self.lanes:
@@ -321,6 +325,9 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
             return "void"
         return self._lane if self.lanes == 1 else f"{self._lane}x{self.lanes}"
 
+
+_numpy_of: dict[DType, np.dtype[Any]] = {}
+"""The NumPy dtypes of those with one lane that NumPy or ml_dtypes has, which are few."""
 
 _of_number: dict[int, DType] = {}
 """By NumPy's number of a dtype, which needs no memory as a hash of the dtype does."""

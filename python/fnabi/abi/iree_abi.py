@@ -201,8 +201,9 @@ def flatten_for(
     """Flatten the arguments of a call of `where`, which errors name."""
     inputs = signature.inputs
     values = _bind(where, inputs, args, {} if kwargs is None else kwargs)
+    where = f"{where}: argument"
     return [
-        _convert(_flatten, type, value, f"{where}: argument {_label(type, place)}")
+        _convert(_flatten, type, value, where, place)
         for place, (type, value) in enumerate(zip(inputs, values, strict=True))
     ]
 
@@ -238,11 +239,11 @@ def unflatten(signature: types.Signature, results: Sequence[Any]) -> Any:
     if isinstance(only, (List, Tuple, Dict)):
         if len(results) != len(only.items):
             raise ArgumentValueError(_arity("results", len(only.items), len(results)))
-        return _convert(_unflatten, only, results, "iree_abi.unflatten: result 0")
+        return _convert(_unflatten, only, results, "iree_abi.unflatten: result", 0)
     if len(results) != len(given):
         raise ArgumentValueError(_arity("results", len(given), len(results)))
     values = tuple(
-        _convert(_unflatten, type, value, f"iree_abi.unflatten: result {place}")
+        _convert(_unflatten, type, value, "iree_abi.unflatten: result", place)
         for place, (type, value) in enumerate(zip(given, results, strict=True))
     )
     return None if not values else values if len(values) > 1 else values[0]
@@ -262,13 +263,15 @@ def _bind(
     """Return the value of each argument, given by position or by keyword."""
     if not _is_list(args):
         raise ArgumentTypeError(f"{where}: args: expected a list or tuple, got {type_name(args)}")
-    if not isinstance(kwargs, Mapping):
+    if not isinstance(kwargs, (dict, Mapping)):
         raise ArgumentTypeError(f"{where}: kwargs: expected a mapping, got {type_name(kwargs)}")
     if len(args) > len(inputs):
         raise ArgumentTypeError(
             f"{where}: argument {len(inputs)}: surplus,"
             f" expected {len(inputs)} arguments, got {len(args)}"
         )
+    if not kwargs and len(args) == len(inputs):
+        return list(args)
     bound = dict(enumerate(args))
     for name, value in kwargs.items():
         places = [
@@ -299,14 +302,15 @@ def _arity(what: str, expected: int, given: int) -> str:
 _Converter: TypeAlias = Callable[[Any, Any], Any]
 
 
-def _convert(convert: _Converter, type: Type, value: Any, where: str) -> Any:
+def _convert(convert: _Converter, type: Type, value: Any, where: str, place: int) -> Any:
     try:
         return convert(type, value)
     except Mismatch as problem:
-        path = problem.path
-        raise problem.kind(f"{where}: {path and path + ': '}{problem.reason}") from None
+        path = problem.path and problem.path + ": "
+        text = f"{where} {_label(type, place)}: {path}{problem.reason}"
+        raise problem.kind(text) from None
     except RecursionError:
-        raise ArgumentValueError(f"{where}: {TOO_DEEP}") from None
+        raise ArgumentValueError(f"{where} {_label(type, place)}: {TOO_DEEP}") from None
 
 
 def _flatten(type: Type, value: Any) -> Any:
@@ -532,7 +536,7 @@ _UNFLATTEN: dict[type, _Converter] = {
 
 
 def _is_list(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(
+    return isinstance(value, (list, tuple, Sequence)) and not isinstance(
         value, (str, bytes, bytearray, memoryview)
     )
 

@@ -9,14 +9,14 @@ homogeneous lists and arrays of references as arguments, and values of unknown t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from fnabi._base import core
 from fnabi.abi import iree_abi
 from fnabi.errors import CallError, FormatError
-from fnabi.run.invoke import Marshaller, Unfit, rounded
+from fnabi.run.invoke import Marshaller, Unfit, returned_types, rounded
 from fnabi.types import Dict, DType, HomogeneousList, List, Named, Signature, Tuple, Type, Unknown
 
 __all__ = ["ArgumentError", "FunctionInvoker", "ReturnError"]
@@ -58,7 +58,8 @@ class _Marshaller(Marshaller):
 
     def _push_any(self, packed: Any, value: Any) -> None:
         """Push a value without a type: of a number or a structure, not of a class below one."""
-        if hasattr(value, "__array__"):  # as NumPy's float64, which is a float
+        if isinstance(value, self._array_classes) or hasattr(value, "__array__"):
+            # also NumPy's float64, which is a float
             packed.push_ref(self._buffer_view(value, None))
         elif isinstance(value, (*_VALUES, Mapping)) and type(value) not in _VALUES:
             raise _no_value(value)
@@ -112,7 +113,14 @@ class FunctionInvoker:
 
     """
 
-    __slots__ = ("_marshaller", "_signature", "_vm_context", "_vm_function")
+    __slots__ = (
+        "_marshaller",
+        "_places",
+        "_positional",
+        "_signature",
+        "_vm_context",
+        "_vm_function",
+    )
 
     def __init__(self, vm_context: Any, device: Any, vm_function: Any) -> None:
         self._vm_context = vm_context
@@ -125,6 +133,10 @@ class FunctionInvoker:
                 self._signature = iree_abi.parse(core.text_bytes(text))
             except FormatError as problem:
                 raise RuntimeError(f"Malformed function reflection metadata: {problem}") from None
+
+        types = () if self._signature is None else self._signature.inputs
+        names = [(type.name, index) for index, type in enumerate(types) if isinstance(type, Named)]
+        self._places, self._positional = dict(names), len(types) - len(names)
 
     @property
     def vm_function(self) -> Any:
@@ -146,7 +158,8 @@ class FunctionInvoker:
             types: tuple[Type, ...] = (_UNKNOWN,) * len(args)
             values: list[Any] = list(args)
         else:
-            types, values = signature.inputs, _bind(signature.inputs, args, kwargs)
+            types = signature.inputs
+            values = self._bind(len(types), args, kwargs)
         try:
             flat = [_flat(type, value) for type, value in zip(types, values, strict=True)]
             inputs = marshaller.pack(types, flat)
@@ -162,65 +175,70 @@ class FunctionInvoker:
             raise ReturnError(f"Error processing function return: {problem}") from problem
         return None if not results else results[0] if len(results) == 1 else tuple(results)
 
+    def _bind(self, count: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """Bind arguments as the original does: what has a name is passed by it alone."""
+        places = self._places
+        positional = self._positional
+        if len(args) > positional:
+            raise ValueError(f"mismatched call arity: expected {positional} got {len(args)}")
+        bound: dict[int, Any] = dict(enumerate(args))
+        for name, value in kwargs.items():
+            if name not in places:
+                raise ValueError(f"specified kwarg '{name}' is unknown")
+            if places[name] in bound:
+                raise ValueError(f"mismatched call arity: duplicate keyword argument '{name}'")
+            bound[places[name]] = value
+        for index in range(count):
+            if index not in bound:
+                raise ValueError(f"mismatched call arity: expected a value for argument {index}")
+        return [bound[index] for index in range(count)]
+
     def _results(self, outputs: Any) -> list[Any]:
         if self._signature is None:
             return self._marshaller.unpack((_UNKNOWN,) * len(outputs), outputs)
-        types = self._signature.results
-        only = types[0] if len(types) == 1 else None
-        if isinstance(only, (List, Tuple)):
-            types = only.items
-        elif isinstance(only, Dict):
-            types = tuple(type for _, type in only.items)
+        results = self._signature.results
+        types = returned_types(results)
         if len(outputs) != len(types):
             raise ReturnError(
                 "Error processing function return: mismatched return arity:"
                 f" {len(outputs)} vs {len(types)}"
             )
         found = self._marshaller.unpack(types, outputs)
-        if types is not self._signature.results:
-            return [_nested(only, found)]
+        if types is not results:
+            return [_nested(results[0], found)]
         return [_nested(type, value) for type, value in zip(types, found, strict=True)]
 
     def __repr__(self) -> str:
         return repr(self._vm_function)
 
 
-def _bind(types: Sequence[Type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-    """Bind arguments as the original does: what has a name is passed by it, and by nothing else."""
-    positional = sum(not isinstance(type, Named) for type in types)
-    if len(args) > positional:
-        raise ValueError(f"mismatched call arity: expected {positional} got {len(args)}")
-    bound: dict[int, Any] = dict(enumerate(args))
-    places = {type.name: index for index, type in enumerate(types) if isinstance(type, Named)}
-    for name, value in kwargs.items():
-        if name not in places:
-            raise ValueError(f"specified kwarg '{name}' is unknown")
-        if places[name] in bound:
-            raise ValueError(f"mismatched call arity: duplicate keyword argument '{name}'")
-        bound[places[name]] = value
-    for index in range(len(types)):
-        if index not in bound:
-            raise ValueError(f"mismatched call arity: expected a value for argument {index}")
-    return [bound[index] for index in range(len(types))]
-
-
 def _flat(type: Type, value: Any) -> Any:
     """Flatten a value, with the checks and texts of the original."""
-    match type:
-        case Named():
-            return _flat(type.type, value)
-        case List(items) | Tuple(items):
-            if len(value) != len(items):
-                raise ValueError(f"expected a sequence with {len(items)} values. got: {value!r}")
-            slots = [_item(value, index) for index in range(len(items))]
-            return [_flat(item, slot) for item, slot in zip(items, slots, strict=True)]
-        case Dict(pairs):
-            if len(value) != len(pairs):
-                raise ValueError(f"expected a dict with {len(pairs)} values. got: {value!r}")
-            return [_flat(item, _item(value, key)) for key, item in pairs]
-        case HomogeneousList():
-            return [_flat(type.element, each) for each in value]
-    return value
+    flatten = _FLAT.get(type.__class__)
+    return value if flatten is None else flatten(type, value)
+
+
+def _flat_list(type: List | Tuple, value: Any) -> list[Any]:
+    items = type.items
+    if len(value) != len(items):
+        raise ValueError(f"expected a sequence with {len(items)} values. got: {value!r}")
+    slots = [_item(value, index) for index in range(len(items))]
+    return [_flat(item, slot) for item, slot in zip(items, slots, strict=True)]
+
+
+def _flat_dict(type: Dict, value: Any) -> list[Any]:
+    if len(value) != len(type.items):
+        raise ValueError(f"expected a dict with {len(type.items)} values. got: {value!r}")
+    return [_flat(item, _item(value, key)) for key, item in type.items]
+
+
+_FLAT: dict[type, Callable[[Any, Any], Any]] = {
+    Named: lambda type, value: _flat(type.type, value),
+    List: _flat_list,
+    Tuple: _flat_list,
+    Dict: _flat_dict,
+    HomogeneousList: lambda type, value: [_flat(type.element, each) for each in value],
+}
 
 
 def _item(value: Any, key: int | str) -> Any:
@@ -230,17 +248,21 @@ def _item(value: Any, key: int | str) -> Any:
         raise ValueError(f"could not get item {key!r} from: {value!r}: {problem}") from problem
 
 
-def _nested(type: Type | None, value: Any) -> Any:
+def _nested(type: Type, value: Any) -> Any:
     """Nest the slots of a result as its type says; `value` is a list of them."""
-    match type:
-        case List(items):
-            return [_nested(item, slot) for item, slot in zip(items, value, strict=True)]
-        case Tuple(items):
-            return tuple(_nested(item, slot) for item, slot in zip(items, value, strict=True))
-        case Dict(pairs):
-            return {
-                key: _nested(item, slot) for (key, item), slot in zip(pairs, value, strict=True)
-            }
-        case HomogeneousList(element):
-            return [_nested(element, each) for each in value]
-    return value
+    nest = _NEST.get(type.__class__)
+    return value if nest is None else nest(type, value)
+
+
+def _nested_list(type: List | Tuple, value: list[Any]) -> list[Any]:
+    return [_nested(item, slot) for item, slot in zip(type.items, value, strict=True)]
+
+
+_NEST: dict[type, Callable[[Any, list[Any]], Any]] = {
+    List: _nested_list,
+    Tuple: lambda type, value: tuple(_nested_list(type, value)),
+    Dict: lambda type, value: {
+        key: _nested(item, slot) for (key, item), slot in zip(type.items, value, strict=True)
+    },
+    HomogeneousList: lambda type, value: [_nested(type.element, each) for each in value],
+}

@@ -24,7 +24,7 @@ certain::
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from math import isfinite
@@ -184,12 +184,7 @@ class Invoker:
         if self.signature is None:
             values = marshaller.unpack((_UNKNOWN,) * len(outputs), outputs, where)
             return None if not values else values[0] if len(values) == 1 else tuple(values)
-        types = signature.results
-        only = types[0] if len(types) == 1 else None
-        if isinstance(only, (List, Tuple)):
-            types = only.items
-        elif isinstance(only, Dict):
-            types = tuple(type for _, type in only.items)
+        types = returned_types(signature.results)
         if len(types) != len(outputs):
             raise ArgumentValueError(f"{where}: expected {len(types)} results, got {len(outputs)}")
         return iree_abi.unflatten(signature, marshaller.unpack(types, outputs, where))
@@ -229,6 +224,15 @@ class Marshaller:
             ) from None
         self._numpy = load_numpy("Marshaller")
         self._device = device
+        self._view_class = self._runtime.HalBufferView
+        self._array_class = self._runtime.DeviceArray
+        self._array_classes = self._numpy.ndarray, self._array_class, self._view_class
+        self._placement = {
+            "memory_type": self._runtime.MemoryType.DEVICE_LOCAL,
+            "allowed_usage": self._runtime.BufferUsage.DEFAULT,
+            "device": device,
+        }
+        self._element_types: dict[Any, Any] = {}  # by DType, or the dtype of an array
         self._to_host = to_host
         self._widened = _runtime_widens() if widened is None else widened
 
@@ -272,33 +276,30 @@ class Marshaller:
         return values
 
     def _push(self, packed: Any, type: Type, value: Any) -> None:
-        match type:
-            case Named():
-                self._push(packed, type.type, value)
-            case Scalar(dtype) if _is_small_float(dtype) and not self._widened:
-                packed.push_int(self._bits(dtype, value))
-            case Scalar(dtype):
-                self._push_number(packed, dtype, value)
-            case Buffer():
-                packed.push_ref(self._buffer_view(value, type))
-            case List(items) | Tuple(items):
-                self._push_list(packed, items, value)
-            case Dict(pairs):
-                self._push_list(packed, tuple(item for _, item in pairs), value)
-            case HomogeneousList(element):
-                self._push_list(packed, (element,) * len(value), value)
-            case RefArray(Null()):
-                packed.push_ref(self._buffer_view(value, None))
-            case RefArray(element):
-                values, dims = value
-                sublist = self.new_list(2)
-                self._push_list(sublist, (element,) * len(values), values)
-                self._push_list(sublist, (_DIM,) * len(dims), dims)
-                packed.push_list(sublist)
-            case Null():
-                raise Unfit("iree.runtime cannot pass an empty slot")
-            case _:
-                self._push_any(packed, value)
+        push = _PUSH.get(type.__class__)
+        if push is None:
+            self._push_any(packed, value)
+        else:
+            push(self, packed, type, value)
+
+    def _push_scalar(self, packed: Any, type: Scalar, value: Any) -> None:
+        if _is_small_float(type.dtype) and not self._widened:
+            packed.push_int(self._bits(type.dtype, value))
+        else:
+            self._push_number(packed, type.dtype, value)
+
+    def _push_array(self, packed: Any, type: RefArray, value: Any) -> None:
+        if isinstance(type.element, Null):
+            packed.push_ref(self._buffer_view(value, None))
+            return
+        values, dims = value
+        sublist = self.new_list(2)
+        self._push_list(sublist, (type.element,) * len(values), values)
+        self._push_list(sublist, (_DIM,) * len(dims), dims)
+        packed.push_list(sublist)
+
+    def _push_null(self, packed: Any, type: Null, value: Any) -> None:
+        raise Unfit("iree.runtime cannot pass an empty slot")
 
     def _push_number(self, packed: Any, dtype: DType, value: Any) -> None:
         self._check_number(dtype, value)
@@ -325,7 +326,9 @@ class Marshaller:
 
     def _push_any(self, packed: Any, value: Any) -> None:
         """Push a value without a type in a signature, by its own type."""
-        if isinstance(value, int):
+        if isinstance(value, self._array_classes):
+            packed.push_ref(self._buffer_view(value, None))
+        elif isinstance(value, int):
             self._push_number(packed, _WORD, value)
         elif isinstance(value, float):
             packed.push_float(value)
@@ -333,7 +336,7 @@ class Marshaller:
             self._push_list(packed, (_UNKNOWN,) * len(value), value)
         elif isinstance(value, Mapping):
             self._push_list(packed, (_UNKNOWN,) * len(value), [value[key] for key in sorted(value)])
-        elif hasattr(value, "__array__") or isinstance(value, self._runtime.HalBufferView):
+        elif hasattr(value, "__array__"):
             packed.push_ref(self._buffer_view(value, None))
         elif hasattr(value, "__iree_vm_ref__"):
             packed.push_ref(value)
@@ -341,10 +344,10 @@ class Marshaller:
             raise Unfit(f"could not convert python value to VM: {value!r}")
 
     def _buffer_view(self, value: Any, type: Buffer | None) -> Any:
-        runtime, numpy = self._runtime, self._numpy
-        if isinstance(value, runtime.HalBufferView):
+        numpy = self._numpy
+        if isinstance(value, self._view_class):
             return value
-        if isinstance(value, runtime.DeviceArray):
+        if isinstance(value, self._array_class):
             return value._buffer_view
         if self._refuses_masks and hasattr(value, "mask") and numpy.ma.is_masked(value):
             raise Unfit("the array has a mask; fill its values with .filled()", ArgumentValueError)
@@ -361,78 +364,70 @@ class Marshaller:
             kind = next(found, ArgumentTypeError)
             raise Unfit(f"could not convert value to numpy array: {problem}", kind) from problem
         # The runtime makes NumPy's integers signed, even if the module has signless ones.
-        element = None if type is None or type.dtype.kind == "signless" else type.dtype
-        element = element or _element_of(array)
-        if element.bits < 8 and element.kind != "bool":
-            return self._packed_view(array, element)
+        known = array.dtype if type is None or type.dtype.kind == "signless" else type.dtype
+        element_type = self._element_types.get(known)
+        if element_type is None:
+            element = known if isinstance(known, DType) else _element_of(array)
+            number = _known_element_type(element)
+            if element.bits < 8 and element.kind != "bool":
+                return self._packed_view(array, element, number)
+            element_type = self._element_types[known] = self._runtime.HalElementType(number)
         if array.dtype.type.__module__ == "ml_dtypes":  # which have no buffer protocol
             array = array.view(f"uint{8 * array.dtype.itemsize}")
         return self._device.allocator.allocate_buffer_copy(
-            memory_type=runtime.MemoryType.DEVICE_LOCAL,
-            allowed_usage=runtime.BufferUsage.DEFAULT,
-            device=self._device,
-            buffer=array,
-            element_type=runtime.HalElementType(_known_element_type(element)),
+            **self._placement, buffer=array, element_type=element_type
         )
 
-    def _packed_view(self, array: Any, element: DType) -> Any:
+    def _packed_view(self, array: Any, element: DType, number: int) -> Any:
         """Return a buffer view of elements of which IREE has several to a byte, NumPy one."""
-        runtime, numpy, bits = self._runtime, self._numpy, element.bits
-        number = _known_element_type(element)
+        numpy, bits = self._numpy, element.bits
         if 8 % bits:
             raise Unfit(f"elements of {element} do not fill bytes; expected a buffer view")
         flat = array.view("uint8").reshape(-1) & ((1 << bits) - 1)
         rows = numpy.zeros((-(-flat.size // (8 // bits)), 8 // bits), "uint8")
         rows.reshape(-1)[: flat.size] = flat
         buffer = self._device.allocator.allocate_buffer_copy(
-            memory_type=runtime.MemoryType.DEVICE_LOCAL,
-            allowed_usage=runtime.BufferUsage.DEFAULT,
-            device=self._device,
+            **self._placement,
             buffer=numpy.bitwise_or.reduce(rows << numpy.arange(0, 8, bits, "uint8"), axis=1),
         )
-        return runtime.HalBufferView(buffer, array.shape, number)
+        return self._view_class(buffer, array.shape, number)
 
     def _pull(self, packed: Any, index: int, type: Type) -> Any:
-        match type:
-            case Named():
-                return self._pull(packed, index, type.type)
-            case Scalar(dtype):
-                value = packed.get_variant(index)
-                if isinstance(value, int) and _is_small_float(dtype):
-                    value = self._number(dtype, value)
-                is_float = dtype.kind in _FLOATS
-                if not isinstance(value, float if is_float else int):
-                    raise Unfit(f"expected {dtype}, got {type_name(value)}", CallError)
-                return value if is_float else self._integer(dtype, int(value))
-            case Buffer(dtype):
-                view = packed.get_as_object(index, self._runtime.HalBufferView)
-                return self._array(view, dtype)
-            case List(items) | Tuple(items):
-                return self._pull_list(packed, index, items)
-            case Dict(pairs):
-                return self._pull_list(packed, index, tuple(item for _, item in pairs))
-            case HomogeneousList(element):
-                sublist = packed.get_as_list(index)
-                return self._pull_all((element,) * len(sublist), sublist)
-            case RefArray(Null()):
-                view = packed.get_as_object(index, self._runtime.HalBufferView)
-                return self._array(view, None)
-            case RefArray(element):
-                pair = packed.get_as_list(index)
-                values, dims = pair.get_as_list(0), pair.get_as_list(1)
-                return [
-                    self._pull_all((element,) * len(values), values),
-                    self._pull_all((_DIM,) * len(dims), dims),
-                ]
+        pull = _PULL.get(type.__class__)
+        return self._pull_any(packed, index) if pull is None else pull(self, packed, index, type)
+
+    def _pull_scalar(self, packed: Any, index: int, type: Scalar) -> Any:
+        value, dtype = packed.get_variant(index), type.dtype
+        if isinstance(value, int) and _is_small_float(dtype):
+            value = self._number(dtype, value)
+        is_float = dtype.kind in _FLOATS
+        if not isinstance(value, float if is_float else int):
+            raise Unfit(f"expected {dtype}, got {type_name(value)}", CallError)
+        return value if is_float else self._integer(dtype, int(value))
+
+    def _pull_view(self, packed: Any, index: int, dtype: DType | None) -> Any:
+        return self._array(packed.get_as_object(index, self._view_class), dtype)
+
+    def _pull_elements(self, packed: Any, index: int, type: Type) -> list[Any]:
+        sublist = packed.get_as_list(index)
+        return self._pull_all((type,) * len(sublist), sublist)
+
+    def _pull_array(self, packed: Any, index: int, type: RefArray) -> Any:
+        if isinstance(type.element, Null):
+            return self._pull_view(packed, index, None)
+        pair = packed.get_as_list(index)
+        return [self._pull_elements(pair, 0, type.element), self._pull_elements(pair, 1, _DIM)]
+
+    def _pull_any(self, packed: Any, index: int) -> Any:
+        """Convert a value without a type in a signature."""
         value = packed.get_variant(index)
-        if isinstance(value, self._runtime.VmRef):
-            view = value.deref(self._runtime.HalBufferView, True)
-            if view is not None:
-                return self._array(view, None)
-            inner = value.deref(self._runtime.VmVariantList, True) if self._to_host else None
-            if inner is not None:
-                return self._pull_all((_UNKNOWN,) * len(inner), inner)
-        return value
+        if not isinstance(value, self._runtime.VmRef):
+            return value
+        view = value.deref(self._view_class, True)
+        if view is not None:
+            return self._array(view, None)
+        inner = value.deref(self._runtime.VmVariantList, True) if self._to_host else None
+        return value if inner is None else self._pull_all((_UNKNOWN,) * len(inner), inner)
 
     def _pull_list(self, packed: Any, index: int, types: Sequence[Type]) -> list[Any]:
         sublist = packed.get_as_list(index)
@@ -474,12 +469,52 @@ class Marshaller:
         if dtype is not None and dtype.kind != "bool" and self._to_host:
             numpy_dtype = None  # the buffer view knows its own
         try:
-            array = self._runtime.DeviceArray(
+            array = self._array_class(
                 self._device, view, implicit_host_transfer=True, override_dtype=numpy_dtype
             )
             return array.to_host() if self._to_host else array
         except ValueError as problem:
             raise Unfit(f"NumPy has no array for it: {problem}", CallError) from problem
+
+
+_PUSH: dict[type, Callable[[Marshaller, Any, Any, Any], None]] = {
+    Named: lambda to, packed, type, value: to._push(packed, type.type, value),
+    Scalar: Marshaller._push_scalar,
+    Buffer: lambda to, packed, type, value: packed.push_ref(to._buffer_view(value, type)),
+    List: lambda to, packed, type, value: to._push_list(packed, type.items, value),
+    Tuple: lambda to, packed, type, value: to._push_list(packed, type.items, value),
+    Dict: lambda to, packed, type, value: to._push_list(packed, _slots(type), value),
+    HomogeneousList: lambda to, packed, type, value: to._push_list(
+        packed, (type.element,) * len(value), value
+    ),
+    RefArray: Marshaller._push_array,
+    Null: Marshaller._push_null,
+}
+"""Pushes a value to a list of the runtime, by the class of its type; all others by its own type."""
+
+_PULL: dict[type, Callable[[Marshaller, Any, int, Any], Any]] = {
+    Named: lambda to, packed, index, type: to._pull(packed, index, type.type),
+    Scalar: Marshaller._pull_scalar,
+    Buffer: lambda to, packed, index, type: to._pull_view(packed, index, type.dtype),
+    List: lambda to, packed, index, type: to._pull_list(packed, index, type.items),
+    Tuple: lambda to, packed, index, type: to._pull_list(packed, index, type.items),
+    Dict: lambda to, packed, index, type: to._pull_list(packed, index, _slots(type)),
+    HomogeneousList: lambda to, packed, index, type: to._pull_elements(packed, index, type.element),
+    RefArray: Marshaller._pull_array,
+}
+"""Converts an element of such a list."""
+
+
+def _slots(type: Dict) -> tuple[Type, ...]:
+    return tuple(item for _, item in type.items)
+
+
+def returned_types(results: tuple[Type, ...]) -> tuple[Type, ...]:
+    """Return the types of the values that a function returns: the slots of an only structure."""
+    only = results[0] if len(results) == 1 else None
+    if isinstance(only, (List, Tuple)):
+        return only.items
+    return _slots(only) if isinstance(only, Dict) else results
 
 
 class Unfit(Exception):
@@ -491,6 +526,7 @@ class Unfit(Exception):
 
 
 _FLOATS = ("float", "bfloat")
+_FLOAT16_MAX = 65504.0
 
 
 def _is_small_float(dtype: DType) -> bool:
@@ -537,7 +573,9 @@ def number_fits(dtype: DType, value: Any) -> bool:
         real = float(value)
     except OverflowError:  # of an int that is larger than any float
         return False
-    return dtype.bits >= 64 or not isfinite(real) or isfinite(rounded(dtype, real))
+    if dtype.bits >= (64 if abs(real) > _FLOAT16_MAX else 16) or not isfinite(real):
+        return True  # most do
+    return isfinite(rounded(dtype, real))
 
 
 def _whole(dtype: DType, value: Any) -> int:
