@@ -1186,13 +1186,14 @@ FNABI_API void fnabi_arrow_plain_schema(struct ArrowSchema* schema);
  * decoded signatures of an ABI, as fnabi_columns_array exports them, but in any
  * types that hold the same values: what came back from a file or another
  * engine. `ends` as in fnabi_columns_encode. A row that is null, or whose status
- * is not "ok", has no text; a table may lack the status. Other columns are
- * ignored, and so is what the columns do not hold: the other keys of an iree.abi
- * object. If `status` is not NULL, status[i] is FNABI_OK, FNABI_ROW_NULL without
+ * is not "ok", has no text; a table may lack the status, and one whose inputs
+ * and results are both null has no text then. Other columns are ignored, and so
+ * is what the columns do not hold: the other keys of an iree.abi object. If `status` is not NULL, status[i] is FNABI_OK, FNABI_ROW_NULL without
  * a text, or the code of what is wrong with the row, which then has none. If it
  * is NULL, the first such row fails, and `offset` is that row, counted from
- * `first`. Fails with FNABI_MESSAGE for columns that make no value, otherwise as
- * the encoder of the ABI; with FNABI_UNSUPPORTED, for all rows, for
+ * `first`. Fails with FNABI_MESSAGE for columns that make no value, also where
+ * one has a value that no text of its kind has, such as the shape of a scalar;
+ * otherwise as the encoder of the ABI; with FNABI_UNSUPPORTED, for all rows, for
  * declarations, for a table without these columns and, at the path "status", for
  * one whose status has another type than text. The structure of the Arrow data
  * is trusted, its values are not. Allocates the size of the largest row. */

@@ -108,6 +108,18 @@ static bool get_int(const side* s, node_field field, size_t i, int64_t* out) {
   return v != NULL && fnabi_arrow_find(&v, &i) && fnabi_arrow_int(v, i, out);
 }
 
+/* Whether a field has a value; an empty list is none. */
+static bool has(const side* s, node_field field, size_t i) {
+  fnabi_arrow_values* v = s->fields[field];
+  size_t at, end;
+  if (v == NULL || !fnabi_arrow_find(&v, &i)) return false;
+  return !fnabi_arrow_list(v, i, &at, &end) || at < end;
+}
+
+static bool has_name(const side* s, node_field field, size_t i) {
+  return has(s, field, i) || has(s, (node_field)(field + 1), i);
+}
+
 static bool refuse(fnabi_error* error, const char* expected) {
   fnabi_fail(error, FNABI_MESSAGE, 0, expected);
   return false;
@@ -124,6 +136,18 @@ static int64_t find_kind(const side* s, size_t i, const char* const* names,
         memcmp(names[k], text.data, text.size) == 0)
       return k;
   return 0;
+}
+
+/* Checks that a type has no field that its kind lacks: no text would have it. */
+static bool check_fields(const side* s, size_t i, int64_t kind,
+                         fnabi_error* error) {
+  bool is_buffer = kind == FNABI_TYPE_BUFFER;
+  if (kind != FNABI_TYPE_SCALAR && !is_buffer && has(s, DTYPE, i))
+    return refuse(error, "no dtype but of a scalar or buffer");
+  if (kind != FNABI_TYPE_REF_ARRAY && !is_buffer && has(s, SHAPE, i))
+    return refuse(error, "no shape but of a buffer or ref_array");
+  return kind == FNABI_TYPE_REF || !has_name(s, REF, i) ||
+         refuse(error, "no ref but of a ref");
 }
 
 static bool write_dtype(const side* s, size_t i, fnabi_writer* w,
@@ -221,6 +245,7 @@ static bool write_type(const side* s, size_t i, open_nodes* open,
   if (!enter(s, i, open, w, close_type, error)) return false;
   int64_t kind =
       find_kind(s, i, fnabi_arrow_type_kinds, FNABI_TYPE_REF_ARRAY + 1);
+  if (kind != 0 && !check_fields(s, i, kind, error)) return false;
   bool named = get_name(s, NAME, i, &name);
   if (open->nodes[open->count - 1].kind == FNABI_TYPE_DICT) {
     if (!named) return refuse(error, "the name of a key");
@@ -282,6 +307,9 @@ static bool write_register(const side* s, size_t i, open_nodes* open,
   const open_node* parent = &open->nodes[open->count - 1];
   int64_t kind =
       find_kind(s, i, fnabi_arrow_type_kinds, FNABI_TYPE_REF_ARRAY + 1);
+  if (kind != 0 && !check_fields(s, i, kind, error)) return false;
+  if (has_name(s, NAME, i) || has_name(s, REF, i))
+    return refuse(error, "a register without a name");
   if (kind == FNABI_TYPE_HOMOGENEOUS_LIST && open->count == 1) {
     fnabi_pack_array(w, 1);
     return push(open, kind, i, w, false, error);
@@ -323,12 +351,16 @@ static bool write_node(const side* s, size_t i, open_nodes* open,
   const open_node* parent = &open->nodes[open->count - 1];
   if (open->count == 1) {
     if (parent->count != 1) return refuse(error, "one root");
+    if (has(s, POSITION, i) || has_name(s, KEY, i))
+      return refuse(error, "a root without a position or key");
   } else if (parent->kind == FNABI_SIP_SEQUENCE) {
     if (!get_int(s, POSITION, i, &number)) return refuse(error, "a position");
+    if (has_name(s, KEY, i)) return refuse(error, "no key in a sequence");
     fnabi_pack_array(w, 2);
     fnabi_pack_int(w, number);
   } else {
     if (!get_name(s, KEY, i, &key)) return refuse(error, "a key");
+    if (has(s, POSITION, i)) return refuse(error, "no position in a dict");
     fnabi_pack_array(w, 2);
     fnabi_pack_text(w, key.data, key.size);
   }
@@ -340,6 +372,7 @@ static bool write_node(const side* s, size_t i, open_nodes* open,
     fnabi_pack_int(w, number);
     return true;
   }
+  if (has(s, INDEX, i)) return refuse(error, "no index but of a leaf");
   return kind != 0 ? push(open, kind, i, w, true, error)
                    : refuse(error, "leaf, sequence or dict");
 }
@@ -348,13 +381,18 @@ static bool write_node(const side* s, size_t i, open_nodes* open,
 
 typedef enum row_state { FULL, EMPTY, FAILED } row_state;
 
-static row_state write_side(const table* t, int which, size_t row,
-                            fnabi_writer* w, fnabi_error* error) {
+static bool is_null(const side* s, size_t row) {
+  fnabi_arrow_values* list = s->list;
+  return !fnabi_arrow_find(&list, &row);
+}
+
+static bool write_side(const table* t, int which, size_t row, fnabi_writer* w,
+                       fnabi_error* error) {
   const side* s = &t->sides[which];
   fnabi_arrow_values* list = s->list;
   open_nodes open;
   size_t begin, end;
-  if (!fnabi_arrow_find(&list, &row)) return EMPTY;
+  if (!fnabi_arrow_find(&list, &row)) return refuse(error, "a list of nodes");
   fnabi_arrow_list(list, row, &begin, &end);
   bool sip = t->abi == FNABI_ABI_SIP;
   open.count = 1;
@@ -372,19 +410,21 @@ static row_state write_side(const table* t, int which, size_t row,
             : refuse(error, "a node");
     if (!good) {
       fnabi_path_index(error, k - begin);
-      return FAILED;
+      return false;
     }
   }
   while (open.count > 1)
     if (!(sip                         ? close_node
           : t->abi == FNABI_ABI_CCONV ? close_span
                                       : close_type)(s, &open, w, error))
-      return FAILED;
+      return false;
   if (!sip) fnabi_pack_close(w, open.nodes[0].place, open.nodes[0].count);
-  return FULL;
+  return true;
 }
 
-/* Writes the message of a row; one without values has none. */
+/* Writes the message of a row; one without values has none: a row that is null,
+ * one whose status is not "ok", and without a status one whose sides are both
+ * null. */
 static row_state write_row(const table* t, size_t row, fnabi_writer* w,
                            fnabi_error* error) {
   fnabi_text status;
@@ -396,14 +436,15 @@ static row_state write_row(const table* t, size_t row, fnabi_writer* w,
     if (!fnabi_arrow_find(&v, &i) || !fnabi_arrow_text(v, i, &status) ||
         !FNABI_TEXT_IS(status, "ok"))
       return EMPTY;
+  } else if (is_null(&t->sides[0], row) && is_null(&t->sides[1], row)) {
+    return EMPTY;
   }
   fnabi_pack_array(w, t->abi == FNABI_ABI_CCONV ? 3 : 2);
-  for (int which = 0; which < 2; which++) {
-    row_state state = write_side(t, which, row, w, error);
-    if (state == FAILED)
+  for (int which = 0; which < 2; which++)
+    if (!write_side(t, which, row, w, error)) {
       fnabi_path_field(error, which == 0 ? "inputs" : "results");
-    if (state != FULL) return state;
-  }
+      return FAILED;
+    }
   if (t->abi == FNABI_ABI_CCONV) fnabi_pack_int(w, 0);
   return FULL;
 }

@@ -440,6 +440,53 @@ def test_depths_that_are_no_structure(depths: list[Any]) -> None:
         fnabi.encode_columns(table, abi="iree_abi")
 
 
+SCALAR = {"kind": "scalar", "dtype": "float32", "shape": None}
+IREE_SCALAR = {**SCALAR, "depth": 0, "name": None, "ref": None}
+LEAF = {"kind": "leaf", "depth": 0, "index": 0, "position": None, "key": None}
+ITEM = {**LEAF, "depth": 1}
+SEQUENCE = {**LEAF, "kind": "sequence", "index": None}
+
+
+@pytest.mark.parametrize(
+    ("abi", "nodes"),
+    [
+        ("raw", [{**SCALAR, "shape": [2, 3]}]),
+        ("raw", [{**SCALAR, "kind": "ref"}]),
+        ("raw", [{**SCALAR, "kind": "unknown", "dtype": None, "shape": [None]}]),
+        ("iree_abi", [{**IREE_SCALAR, "ref": "hal.fence"}]),
+        ("cconv", [{**IREE_SCALAR, "name": "x"}]),
+        ("cconv", [{**IREE_SCALAR, "kind": "ref", "dtype": None, "ref": "hal.fence"}]),
+        ("sip", [{**LEAF, "position": 1}]),
+        ("sip", [{**LEAF, "key": "k"}]),
+        ("sip", [SEQUENCE, {**ITEM, "position": 0, "key": "k"}]),
+        ("sip", [{**SEQUENCE, "kind": "dict"}, {**ITEM, "position": 0, "key": "k"}]),
+        ("sip", [{**SEQUENCE, "index": 0}, {**ITEM, "position": 0}]),
+    ],
+    ids=str,
+)
+def test_values_that_no_text_has(abi: Any, nodes: list[dict[str, Any]]) -> None:
+    """A field that the kind lacks would be lost."""
+    pa = pytest.importorskip("pyarrow")
+    kind = pa.array([nodes[:0], nodes], pa.list_(pa.array(nodes).type))
+    table = pa.table({"inputs": kind, "results": kind.slice(0, 1).take([0, 0])})
+    encoded = arrow.encode(table, "text", abi).to_pylist()
+    assert [row["error"] for row in encoded] == [None, "message"]
+    assert encoded[1]["text"] is None
+
+
+@pytest.mark.parametrize("status", [None, "ok"])
+def test_a_row_with_one_side_that_is_null(status: str | None) -> None:
+    pa = pytest.importorskip("pyarrow")
+    lists = pa.array([[SCALAR], None, [SCALAR], None], pa.list_(pa.array([SCALAR]).type))
+    table = pa.table({"inputs": lists, "results": lists.take([0, 0, 1, 1])})
+    if status is not None:
+        table = table.append_column("status", pa.array([status] * 4))
+    encoded = arrow.encode(table, "text", "raw").to_pylist()
+    last = None if status is None else "message"
+    assert [row["error"] for row in encoded] == [None, "message", "message", last]
+    assert [row["text"] is None for row in encoded] == [False, True, True, True]
+
+
 def test_bad_calls_of_encode_columns() -> None:
     pa = pytest.importorskip("pyarrow")
     with pytest.raises(CallError, match="expected a table with the columns inputs and results"):
