@@ -159,7 +159,7 @@ def test_a_moved_object_leaves_its_attributes() -> None:
     made.name = "a"
     taken = tvm_ffi.get_global_func("testing.nop", allow_missing=True)
     array = tvm_ffi.Array([made])
-    made._move()
+    tvm_ffi.convert(lambda moved: None)(made._move())
     again = array[0]
     assert again.number == 1
     assert again is not made
@@ -174,7 +174,7 @@ def test_an_object_that_a_library_kept_is_moved() -> None:
     array = tvm_ffi.Array([made])
     del made
     again = array[0]
-    again._move()
+    tvm_ffi.convert(lambda moved: None)(again._move())
     del again
     assert value() is None
     assert array[0].number == 1

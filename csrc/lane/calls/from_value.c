@@ -173,8 +173,10 @@ PyObject* lane_from(const fnabi_any* any, bool plain) {
       break;
     case FNABI_INDEX_RVALUE: {
       fnabi_object** place = (fnabi_object**)any->v_pointer;
-      if (place != NULL && *place != NULL) return from_object(*place, plain);
-      break;
+      if (place == NULL) break;
+      if (*place != NULL) return from_object(*place, plain);
+      lane_value_error("the object was already moved");
+      return NULL;
     }
     case FNABI_INDEX_UNCHANGED:
       return lane_any_new(any);

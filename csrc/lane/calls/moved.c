@@ -25,6 +25,14 @@ static fnabi_object nothing = {
     .type_index = FNABI_INDEX_OBJECT,
 };
 
+/* Whether an object may be moved; raises ValueError if not. */
+static bool is_movable(PyObject* from) {
+  int32_t index = ((lane_object*)from)->object->type_index;
+  return (index != FNABI_INDEX_ERROR && index != FNABI_INDEX_TENSOR) ||
+         lane_value_error("an object of type %s cannot be moved",
+                          fnabi_type_key(index)) == 0;
+}
+
 /* The object that replaces one that is taken: an empty container for a
  * container, so that its methods still work, else the placeholder. */
 static fnabi_object* nothing_like(const fnabi_object* object) {
@@ -40,11 +48,6 @@ static fnabi_object* nothing_like(const fnabi_object* object) {
     case FNABI_INDEX_DICT:
       made = fnabi_map_new(NULL, 0, object->type_index);
       break;
-    case FNABI_INDEX_ERROR:
-    case FNABI_INDEX_TENSOR:
-      lane_value_error("an object of type %s cannot be moved",
-                       fnabi_type_key(object->type_index));
-      return NULL;
     default:
       fnabi_object_retain(&nothing);
       return &nothing;
@@ -56,7 +59,7 @@ static fnabi_object* nothing_like(const fnabi_object* object) {
 /* Takes the object out of a Python object. */
 static fnabi_object* take_out(PyObject* from) {
   lane_object* self = (lane_object*)from;
-  if (lane_check_not_lent(from) < 0) return NULL;
+  if (lane_check_not_lent(from) < 0 || !is_movable(from)) return NULL;
   fnabi_object *object = self->object, *left = nothing_like(object);
   if (left == NULL) return NULL;
   self->object = left;
@@ -154,16 +157,40 @@ static PyObject* moved_new(PyTypeObject* type, PyObject* args,
   if (!PyArg_ParseTupleAndKeywords(args, named, "O!:Moved", keywords,
                                    lane.object, &from))
     return NULL;
+  if (lane_check_not_lent(from) < 0 || !is_movable(from)) return NULL;
   lane_moved* self = PyObject_New(lane_moved, type);
   if (self == NULL) return NULL;
-  self->object = take_out(from);
-  if (self->object == NULL) Py_CLEAR(self);
+  self->from = Py_NewRef(from);
+  self->seen = ((lane_object*)from)->object;
+  self->object = NULL;
   return (PyObject*)self;
+}
+
+int lane_moved_view(PyObject* moved, fnabi_any* out) {
+  lane_moved* self = (lane_moved*)moved;
+  if (self->from != NULL) {
+    lane_object* from = (lane_object*)self->from;
+    if (from->empty || from->object != self->seen)
+      return lane_value_error("the object was already moved");
+    if (from->lent != 0) {
+      self->object = from->object;
+      fnabi_object_retain(self->object);
+    } else if ((self->object = take_out(self->from)) == NULL) {
+      return -1;
+    }
+    Py_CLEAR(self->from);
+  }
+  if (self->object == NULL)
+    return lane_value_error("the object was already moved");
+  fnabi_any_set(out, FNABI_INDEX_RVALUE, 0);
+  out->v_pointer = &self->object;
+  return 0;
 }
 
 static void moved_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   fnabi_object* object = ((lane_moved*)self)->object;
+  Py_XDECREF(((lane_moved*)self)->from);
   PyObject_Free(self);
   Py_DECREF(type);
   if (object != NULL) lane_release(object);
@@ -172,8 +199,8 @@ static void moved_dealloc(PyObject* self) {
 static PyType_Slot moved_slots[] = {
     {Py_tp_doc,
      "Moved(object)\n--\n\n"
-     "The object of a Python object, which has none afterwards: the callee may "
-     "take it."},
+     "The object of a Python object for a callee that may take it; the Python "
+     "object has none\nafterwards."},
     {Py_tp_new, moved_new},
     {Py_tp_dealloc, moved_dealloc},
     {0}};

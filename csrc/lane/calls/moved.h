@@ -5,17 +5,19 @@
 
 #include "lane/calls/function.h"
 
-/* It owns the object alone, so that a callee can take it: its value is one of
- * the ABI's rvalues, the address of this pointer. */
+/* When it becomes a value, the Python object has none any more, and this owns
+ * the object alone, so that a callee can take it: the value is one of the ABI's
+ * rvalues, the address of `object`. A Python object that a call borrows keeps
+ * its object, which both then have. */
 typedef struct lane_moved {
-  PyObject_HEAD fnabi_object* object; /* NULL: it was taken */
+  PyObject_HEAD PyObject* from; /* NULL: it was a value */
+  fnabi_object* seen;           /* what `from` had when this was made */
+  fnabi_object* object;         /* NULL: it was taken */
 } lane_moved;
 
-/* The value of a moved object: a reference that the callee may take. */
-static inline void lane_moved_view(PyObject* moved, fnabi_any* out) {
-  fnabi_any_set(out, FNABI_INDEX_RVALUE, 0);
-  out->v_pointer = &((lane_moved*)moved)->object;
-}
+/* The value of a moved object: a reference that the callee may take. Raises
+ * ValueError and returns -1 for one that was taken. */
+int lane_moved_view(PyObject* moved, fnabi_any* out);
 
 /* The number of calls that borrow the object of a Python object, which stays
  * its own until they end; NULL if the object cannot be moved. A count, which no

@@ -117,6 +117,13 @@ static fnabi_object* member_object(const member* self, PyObject* instance) {
     if (lane_known_derives(object->type_index, self->owner_index,
                            self->owner_depth))
       return object;
+    if (((lane_object*)instance)->empty) {
+      lane_type_error(
+          "%U.%U: expected an object of type %U, got none: it was moved, or "
+          "never made",
+          self->owner, self->name, self->owner);
+      return NULL;
+    }
   }
   lane_type_error_got(instance, "%U.%U: expected an object of type %U",
                       self->owner, self->name, self->owner);

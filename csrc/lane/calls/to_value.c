@@ -485,8 +485,7 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
     case KIND_SHAPE:
       return view_shape(value, out);
     case KIND_MOVED:
-      lane_moved_view(value, out);
-      return LANE_BORROWED;
+      return lane_moved_view(value, out) < 0 ? -1 : LANE_BORROWED;
     case KIND_EXCEPTION:
       return lane_error_own(value, out) < 0 ? -1 : LANE_MADE;
     case KIND_EXCHANGE:
@@ -562,12 +561,8 @@ int lane_own(PyObject* value, fnabi_any* out) {
   int status = lane_view(value, out);
   if (status == LANE_BORROWED && out->type_index == FNABI_INDEX_RVALUE) {
     fnabi_object** place = out->v_pointer; /* an rvalue is not kept: take it */
-    fnabi_object* object = *place;
+    fnabi_any_set_object(out, *place);
     *place = NULL;
-    if (object != NULL)
-      fnabi_any_set_object(out, object);
-    else
-      fnabi_any_set(out, FNABI_INDEX_NONE, 0);
     return 0;
   }
   if (status == LANE_BORROWED) fnabi_any_retain(out);
