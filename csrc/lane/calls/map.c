@@ -525,10 +525,17 @@ static int find(PyObject* self, PyObject* key, fnabi_any* value) {
   return found;
 }
 
+/* Raises KeyError for a key, of which a tuple is one argument too. */
+static void raise_key_error(PyObject* key) {
+  PyObject* args = PyTuple_Pack(1, key);
+  if (args != NULL) PyErr_SetObject(PyExc_KeyError, args);
+  Py_XDECREF(args);
+}
+
 static PyObject* subscript(PyObject* self, PyObject* key) {
   fnabi_any value;
   int found = find(self, key, &value);
-  if (found == 0) PyErr_SetObject(PyExc_KeyError, key);
+  if (found == 0) raise_key_error(key);
   return found > 0 ? take_of(self, &value) : NULL;
 }
 
@@ -634,7 +641,7 @@ static int set_subscript(PyObject* self, PyObject* key, PyObject* value) {
   if (value == NULL) {
     int found = lane_keys_erase(map_of(self), &k);
     fnabi_any_release(&k);
-    if (found == 0) PyErr_SetObject(PyExc_KeyError, key);
+    if (found == 0) raise_key_error(key);
     return found > 0 ? 0 : -1;
   }
   if (lane_own(value, &v) == 0) {
@@ -695,7 +702,7 @@ static PyObject* dict_pop(PyObject* self, PyObject* args) {
   fnabi_any_release(&any);
   if (found > 0) return take_of(self, &value);
   if (found < 0) return NULL;
-  if (missing == NULL) PyErr_SetObject(PyExc_KeyError, key);
+  if (missing == NULL) raise_key_error(key);
   Py_XINCREF(missing);
   return missing;
 }
