@@ -380,6 +380,30 @@ static Py_hash_t hash(PyObject* self) {
   return answer;
 }
 
+/* Whether an element, which this takes, equals a value, which was converted,
+ * too. Shapes, dtypes and devices decide in Python: a shape equals a tuple and a
+ * dtype may equal a text, which are other values of the ABI. */
+static int equals(PyObject* self, fnabi_any* element, PyObject* value,
+                  const fnabi_any* converted) {
+  int equal = -1;
+  switch (element->type_index) {
+    case FNABI_INDEX_SHAPE:
+    case FNABI_INDEX_DTYPE:
+    case FNABI_INDEX_DEVICE: {
+      lane_context outer = lane_enter(self);
+      PyObject* taken = lane_take(element, false);
+      lane_leave(outer);
+      if (taken != NULL) equal = PyObject_RichCompareBool(taken, value, Py_EQ);
+      Py_XDECREF(taken);
+      return equal;
+    }
+    default:
+      equal = lane_equal(element, converted);
+      fnabi_any_release(element);
+      return equal;
+  }
+}
+
 /* The first index of a value in [start, stop), or the number of times it
  * occurs. -1: not found; -2: an exception. */
 static Py_ssize_t find(PyObject* self, PyObject* value, Py_ssize_t start,
@@ -396,8 +420,7 @@ static Py_ssize_t find(PyObject* self, PyObject* value, Py_ssize_t start,
       break;
     }
     for (; i < end && (more = get(seq_of(self), i, &here)); i++) {
-      int equal = lane_equal(&here, &sought);
-      fnabi_any_release(&here);
+      int equal = equals(self, &here, value, &sought);
       if (equal < 0) found = -2;
       if (equal > 0) found = count ? found + 1 : i;
       if (equal < 0 || (equal > 0 && !count)) {
