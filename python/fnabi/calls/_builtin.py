@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, MutableMapping, MutableSequence
 from functools import cache
 from typing import Any, Final
 
-import msgspec
-
 from fnabi._base import lane
 from fnabi.calls._array import Array, List
 from fnabi.calls._map import Dict, Map
 from fnabi.calls._object import Shape
 from fnabi.calls._repr_print import repr_print
+from fnabi.errors import type_name
 
 
 def find(name: str) -> lane.Function | None:
@@ -112,18 +111,38 @@ def _add_initialiser(index: int) -> None:
     lane.add_initialiser(index)
 
 
-def _json(value: Any) -> Any:
-    """Return a value of the containers of Python, as JSON has them."""
+def _plain(value: Any) -> Any:
+    """Return a value of the containers and texts of Python, as JSON has them."""
     if isinstance(value, (Map, Dict)):
-        return {str(key): _json(each) for key, each in value.items()}
+        for key in value:
+            if not isinstance(key, str):
+                raise ValueError(f"expected keys of JSON that are str, got {type_name(key)}")
+        return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, (Array, List)):
-        return [_json(each) for each in value]
-    return value
+        return [_plain(each) for each in value]
+    if isinstance(value, str):
+        return str(value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    raise ValueError(f"JSON has no {type_name(value)}")
 
 
 def _stringify(value: Any, indent: int | None = None) -> str:
-    text = msgspec.json.encode(_json(value))
-    return (msgspec.json.format(text, indent=indent) if indent else text).decode()
+    import json  # not for what imports fnabi alone
+
+    between = (",", ":") if indent is None else (",", ": ")
+    return json.dumps(_plain(value), ensure_ascii=False, indent=indent, separators=between)
+
+
+def _integer(digits: str) -> int | float:
+    number = int(digits)
+    return number if -(1 << 63) <= number < 1 << 63 else float(digits)
+
+
+def _parse(text: str) -> Any:
+    import json
+
+    return json.loads(text, parse_int=_integer)
 
 
 _CALLABLES: Final[dict[str, Callable[..., Any]]] = {
@@ -168,6 +187,6 @@ _CALLABLES: Final[dict[str, Callable[..., Any]]] = {
     "ffi.GetRegisteredTypeKeys": lambda: Array(lane.own_type_keys()),
     "ffi.ReprPrint": repr_print,
     "ffi._RegisterFFIInit": _add_initialiser,
-    "ffi.json.Parse": lambda text: msgspec.json.decode(text),
+    "ffi.json.Parse": _parse,
     "ffi.json.Stringify": _stringify,
 }

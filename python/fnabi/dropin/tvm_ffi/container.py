@@ -9,6 +9,7 @@ from typing import Any
 from fnabi._base import lane
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, api, dialect, register, unequal
 from fnabi.dropin.tvm_ffi.core import CContainerBase
+from fnabi.errors import NotFoundError
 
 __all__ = ["MISSING", "Array", "Dict", "List", "Map"]
 
@@ -17,8 +18,12 @@ def _made(self: object, *args: Any, **named: Any) -> None:
     """Nothing: the container is made."""
 
 
-def _hashed(self: object) -> int:
-    return hash(api("RecursiveHash")(self))
+def _hashed(self: Any) -> int:
+    try:
+        recursive = api("RecursiveHash")
+    except NotFoundError:  # without libtvm_ffi
+        return hash(frozenset(self.items()) if hasattr(self, "items") else tuple(self))
+    return hash(recursive(self))
 
 
 def _shallowly(self: Any) -> Any:
