@@ -554,6 +554,8 @@ def test_enums(t: Any) -> None:
     assert (corners[Shape.square], corners[Shape.triangle]) == (4, 0)
     assert Shape.square in corners
     assert Shape.triangle not in corners
+    assert [corners.get(each) for each in (Shape.square, Shape.triangle, 3)] == [4, None, None]
+    assert corners.get(Shape.triangle, 7) == 7
     with pytest.raises(TypeError):
         corners[Level.low] = 1
     with pytest.raises(TypeError, match="reserves `value`"):

@@ -630,6 +630,97 @@ def test_the_name_of_a_class_is_its_key():
             package.register_object(3)
 
 
+JSON = """
+import sys
+if sys.argv[1] != "tvm_ffi": sys.modules["tvm_ffi"] = None
+t = __import__(sys.argv[1], fromlist=["Array"])
+parse, write = (t.get_global_func(f"ffi.json.{name}") for name in ("Parse", "Stringify"))
+def tried(work, *given):
+    try: return ascii(work(*given))
+    except Exception as problem: return f"a ValueError: {isinstance(problem, ValueError)}"
+print(hash(t.Array([1, t.List(["a"])])) == hash(t.Array([1, t.List(["a"])])))
+print(dict(t.Map({(1, "a"): 3})), len({t.Map({"a": 1}), t.Map({"a": 1})}), hash(t.Dict({})) != 0)
+for text in ("[1,2,3,4]", '{"longer than 7": [1.5, null, true, "longer than 7"]}', "-0", "[1,]",
+             "[9223372036854775807, 9223372036854775808, -9223372036854775809]", "[NaN, -Infinity]",
+             '"\\ud83d\\ude00"', '"\\ud800"', "", '{"a": 1, "a": 2}', " [1] ", "nul"):
+    print(tried(parse, text))
+for value in (t.Array(["longer than 7", 1, -2.5, None, True]), t.Map({"longer than 7": t.List([])}),
+              float("inf"), t.Array([float("nan")]), t.Array([b"a"]), t.Map({1: 2}), t.Shape((1,)),
+              t.Map({(1, 2): 3}), "\u00e9\u2028\t", t.Map({"a": t.Map({})})):
+    print(tried(write, value, None))
+"""
+
+
+def test_json_and_hashes_without_the_library():
+    """What the runtime does in C++, this package does without it."""
+    found = [run_apart(JSON, name).splitlines() for name in ("fnabi.dropin.tvm_ffi", "tvm_ffi")]
+    assert found[0] == found[1]
+    assert len(found[0]) == 24
+
+
+def test_elements_that_decide_what_they_equal():
+    """A shape equals a tuple and a dtype its name, where they are sought, too."""
+    for package in (theirs, ours):
+        made = package.List([package.Shape((1, 2)), package.dtype("int8"), package.device("cpu:0")])
+        assert [made.count(each) for each in ((1, 2), "int8", package.device("cpu"))] == [1, 1, 1]
+        assert [made.index(each) for each in ((1, 2), "int8", package.device("cpu"))] == [0, 1, 2]
+        assert (1, 2) in made
+        assert all(each not in made for each in ((1, 3), "int16", 3, None, package.dtype("int4")))
+        made.remove("int8")
+        assert len(made) == 2
+
+
+def test_keys_of_errors():
+    """A tuple is the key, not the arguments of the exception."""
+    for made in (fnabi.Dict({"a": 1}), fnabi.Map({"a": 1}), ours.Dict({"a": 1})):
+        for key in ((1, 2), (1,), ()):
+            with pytest.raises(KeyError) as raised:
+                made[key]
+            assert raised.value.args == (key,)
+    for package in (theirs, ours, fnabi):
+        for removes in (lambda made: made.pop((1, 2)), lambda made: made.__delitem__((1, 2))):
+            with pytest.raises(KeyError) as raised:
+                removes(package.Dict({"a": 1}))
+            assert raised.value.args == ((1, 2),)
+
+
+def test_an_object_is_moved_when_the_callee_gets_it():
+    """Beside it, and in what was not called, the object stays whole."""
+
+    def are_whole(inside, moved):
+        return (dict(inside[0]), dict(moved)) == ({"a": 1},) * 2
+
+    def are_three(*given):
+        return all(list(each) == [1, 2, 3] for each in given)
+
+    for package in (theirs, ours):
+        x = package.Array([1, 2, 3])
+        assert package.convert(are_three)(x, x._move())
+        d = package.Dict({"a": 1})
+        assert package.convert(are_whole)([d], d._move())
+        kept = package.List([1])
+        kept._move()
+        assert list(kept) == [1]
+
+
+def test_an_object_is_moved_once():
+    for package in (theirs, ours):
+        takes = package.convert(lambda *given: None)
+        x = package.List([1])
+        first, second = x._move(), x._move()
+        with pytest.raises((ValueError, RuntimeError), match="already moved"):
+            package.List([first, second])
+        x = package.List([1])
+        first, second = x._move(), x._move()
+        takes(first)
+        for again in (first, second, x._move()):
+            with pytest.raises(ValueError, match="already moved"):
+                takes(again)
+        again = package.List([1])._move()
+        with pytest.raises(ValueError, match="already moved"):
+            takes(again, again)
+
+
 def test_a_moved_object():
     x = ours.Array([1, 2])
     count = ours.get_global_func("testing.object_use_count")
@@ -639,7 +730,7 @@ def test_a_moved_object():
     assert list(x) == []
     pair = ours.testing.TestIntPair(1, 2)
     assert ours.get_global_func("testing.echo")(pair._move()).a == 1
-    with pytest.raises(fnabi.CallError, match="expected an object of type"):
+    with pytest.raises(fnabi.CallError, match=r"type testing\.TestIntPair, got none: it was moved"):
         _ = pair.a
     with pytest.raises(fnabi.CallError, match="cannot be moved"):
         ours.core.Error("ValueError", "", "")._move()

@@ -253,11 +253,10 @@ class EnumAttrMap:
         return isinstance(variant, self._cls) and variant in self._column()
 
     def get(self, variant: Any, default: Any = None) -> Any:
-        """Return the value of a member, or `default`."""
-        try:
-            return self[variant] if isinstance(variant, self._cls) else default
-        except KeyError:
+        """Return the value of a member that has one, or `default`."""
+        if not isinstance(variant, self._cls):
             return default
+        return self._column().get(variant, default)
 
     @property
     def name(self) -> str:
