@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fnabi import CallError, MissingPackageError, compat, invoke, vmfb
+from fnabi import CallError, MissingPackageError, compat, invoke, iree_abi, vmfb
 from fnabi.dropin.iree_runtime import FunctionInvoker
 from fnabi.errors import ArgumentTypeError, RangeError
 from fnabi.run.invoke import Invoker
@@ -313,7 +313,7 @@ def test_a_compiled_function_returns_what_it_is_given() -> None:
         function(given[0], 1.5, *given[2:])
     with pytest.raises(CallError, match=f"argument 1: {2**64} does not fit in index"):
         function(given[0], 2**64, *given[2:])
-    with pytest.raises(CallError, match="argument 0: could not convert value to numpy array"):
+    with pytest.raises(CallError, match="argument 0: expected float32, got an array of <U4"):
         function("text", *given[1:])
 
 
@@ -535,6 +535,16 @@ def test_a_function_without_a_signature() -> None:
         ("i32", np.float32(1.5), "expected i32, got float32"),
         ("i1", 1.0, "expected bool, got float"),
         (["ndarray", "i32", 1, 2], np.ma.array([1, 2], mask=[0, 1]), "the array has a mask; fill"),
+        (["ndarray", "i8", 1, 2], [1.0, 2.5], "expected i8, got an array of float64"),
+        (["ndarray", "i8", 1, 2], np.array([1, np.nan]), "expected i8, got an array of float64"),
+        (["ndarray", "i8", 1, 2], np.array([1, 2.5], object), "expected i8, got float"),
+        (["ndarray", "f32", 1, 2], np.array([1, 2j]), "expected float32, got an array of complex"),
+        (["ndarray", "f32", 1, 2], ["1", "2"], "expected float32, got an array of <U1"),
+        (
+            ["ndarray", "i64", 1, 1],
+            np.array([1], "M8[s]"),
+            "expected i64, got an array of datetime",
+        ),
     ],
 )
 def test_an_argument_that_the_runtime_cannot_pass(type: Any, value: Any, reason: str) -> None:
@@ -542,6 +552,28 @@ def test_an_argument_that_the_runtime_cannot_pass(type: Any, value: Any, reason:
     with pytest.raises(CallError) as caught:
         function(value)
     assert str(caught.value).startswith(f"Invoker: argument 0: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("type", "value", "packed"),
+    [
+        ("i8", np.array([200, -1]), [-56, -1]),
+        ("i8", np.array([1, 2], ">i4"), [1, 2]),
+        ("i8", [True, False], [1, 0]),
+        ("i8", np.zeros(0), []),
+        ("f32", np.array([1.5, np.inf, 2**40], object), [1.5, np.inf, 2.0**40]),
+        ("f32", np.array([0.1, -np.inf]), [np.float32(0.1), -np.inf]),
+        ("f32", np.array([1, 2], np.uint64), [1.0, 2.0]),
+        ("i1", np.array([0, 1]), [0, 1]),
+    ],
+    ids=str,
+)
+def test_an_array_of_another_dtype(type: str, value: Any, packed: list[float]) -> None:
+    """Its elements fit; the runtime gives them back."""
+    marshaller = invoke.Marshaller(DEVICE)
+    text = json.dumps(args(["ndarray", type, 1, None], r=[]))
+    types = iree_abi.parse(text).inputs
+    assert marshaller.unpack(types, marshaller.pack(types, [value]))[0].tolist() == packed
 
 
 @pytest.mark.parametrize(
@@ -553,7 +585,13 @@ def test_an_argument_that_the_runtime_cannot_pass(type: Any, value: Any, reason:
         ("f32", 1e39, r"1e\+39 does not fit in float32"),
         ("f32", 10**39, f"{10**39} does not fit in float32"),
         ("f64", 10**400, "an int of 1329 bits does not fit in float64"),
-        (["ndarray", "f64", 0], 10**400, "could not convert value to numpy array"),
+        (["ndarray", "f64", 0], 10**400, "an int of 1329 bits does not fit in float64"),
+        (["ndarray", "i8", 1, 2], np.array([300, 1]), "300 does not fit in i8"),
+        (["ndarray", "i8", 1, 2], [1, -129], "-129 does not fit in i8"),
+        (["ndarray", "i4", 1, 2], np.array([7, 16], np.int8), "16 does not fit in i4"),
+        (["ndarray", "i1", 1, 2], [0, 2], "2 does not fit in bool"),
+        (["ndarray", "f32", 1, 2], np.array([0, -1e39]), r"-1e\+39 does not fit in float32"),
+        (["ndarray", "f16", 1, 2], np.array([70_000, 1], np.float32), "70000.0 does not fit in"),
         ("unknown", 2**64, f"{2**64} does not fit in i64"),
     ],
 )

@@ -2,9 +2,10 @@
 
 It takes the same arguments, and refuses numbers, names and structures with the same exceptions. A
 value that NumPy cannot convert is an `ArgumentError` with a text of its own, and a damaged
-``iree.abi``, also one with a key twice, a RuntimeError. It also passes and returns what the
-original refuses: scalars of type i1, f16 and bf16, arrays of f16, bf16 and complex numbers,
-homogeneous lists and arrays of references as arguments, and values of unknown type.
+``iree.abi``, also one with a key twice, a RuntimeError. For functions with ``iree.abi``, it also
+passes and returns what the original refuses: scalars of type i1, f16 and bf16, arrays of f16, bf16
+and complex numbers, homogeneous lists and arrays of references as arguments, and values of unknown
+type.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ ReturnError = _error_class("ReturnError", "A result that is not what the reflect
 class _Marshaller(Marshaller):
     """Passes, refuses and returns values as the original: too large floats become infinite."""
 
-    _refuses_masks = False
+    _refuses_losses = False
 
     def _push_number(self, packed: Any, dtype: DType, value: Any) -> None:
         if dtype.kind == "bool":

@@ -105,7 +105,8 @@ class Invoker:
     """A function of a loaded module that accepts and returns Python values.
 
     Arguments are converted as by `iree_abi.flatten`, results as by `iree_abi.unflatten`. NumPy
-    arrays, device arrays and buffer views are passed as buffer views. Resulting buffer views
+    arrays, device arrays and buffer views are passed as buffer views; an array of another dtype is
+    converted if its elements are numbers of the same kind and in the range. Resulting buffer views
     become NumPy arrays, of bool if the signature states it. Without a signature, each value is
     converted by its own type, and several results become a tuple. An integer for a signless type
     may be signed or unsigned, and a result is signed. An asynchronous function gets
@@ -213,7 +214,7 @@ class Marshaller:
 
     """
 
-    _refuses_masks: ClassVar[bool] = True
+    _refuses_losses: ClassVar[bool] = True
 
     def __init__(self, device: Any, to_host: bool = True, widened: bool | None = None) -> None:
         try:
@@ -349,7 +350,7 @@ class Marshaller:
             return value
         if isinstance(value, self._array_class):
             return value._buffer_view
-        if self._refuses_masks and hasattr(value, "mask") and numpy.ma.is_masked(value):
+        if self._refuses_losses and hasattr(value, "mask") and numpy.ma.is_masked(value):
             raise Unfit("the array has a mask; fill its values with .filled()", ArgumentValueError)
         dtype = None if type is None else type.dtype.to_numpy()
         if dtype is not None and type is not None and type.dtype.bits < 8:
@@ -357,6 +358,10 @@ class Marshaller:
             if getattr(found, "name", None) == f"u{dtype.name}":
                 value = numpy.asarray(value).view(dtype)  # ml_dtypes does not convert it
         try:
+            if type is not None and self._refuses_losses:
+                value = numpy.asarray(value)
+                if value.dtype != dtype and value.size:
+                    self._check_elements(value, type.dtype)
             array: np.ndarray[Any, Any] = numpy.asarray(value, dtype, order="C")
         except (TypeError, ValueError, OverflowError, RuntimeError) as problem:
             kinds = (ValueError, ArgumentValueError), (OverflowError, RangeError)
@@ -377,6 +382,31 @@ class Marshaller:
         return self._device.allocator.allocate_buffer_copy(
             **self._placement, buffer=array, element_type=element_type
         )
+
+    def _check_elements(self, array: np.ndarray[Any, Any], to: DType) -> None:
+        """Raise Unfit unless the elements are numbers of the dtype's kind and in its range."""
+        if array.dtype.hasobject:
+            for each in array.flat:
+                self._check_number(to, each)
+            return
+        try:
+            kind = DType.from_numpy(array.dtype.newbyteorder("=")).kind
+        except CallError:
+            kind = None
+        if to.kind == "complex" and kind is not None:
+            return
+        if kind in (None, "complex") or (kind in _FLOATS and to.kind not in _FLOATS):
+            raise Unfit(f"expected {to}, got an array of {array.dtype}")
+        if to.kind in _FLOATS:
+            with self._numpy.errstate(over="ignore", invalid="ignore"):
+                lost = self._numpy.isfinite(array) & ~self._numpy.isfinite(
+                    array.astype(to.to_numpy())
+                )
+            if lost.any():
+                self._check_number(to, array[lost][0].item())
+            return
+        for each in (array.min(), array.max()):
+            self._check_number(to, each.item())
 
     def _packed_view(self, array: Any, element: DType, number: int) -> Any:
         """Return a buffer view of elements of which IREE has several to a byte, NumPy one."""
