@@ -376,6 +376,40 @@ def test_texts_that_look_like_times_are_texts(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "json") == texts
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["[null, null]"],
+        ["[null, null]", "[]", "null", "[null, null, null]"],
+        ["[null, null]", "[1]", "[null, null]"],
+        ['{"a": [[null, null], [null]]}', '{"a": [null, null]}'],
+        ['[null, null, {"a": [null, null], "b": [[null, null], ["x"]]}]'],
+    ],
+)
+def test_lists_that_begin_with_nulls(tmp_path: Path, values: list[str]) -> None:
+    """The reader of pyarrow takes the nulls of a list for one."""
+    (tmp_path / "in").write_text("".join(f'{{"sig": "x", "s": {value}}}\n' for value in values))
+    assert rows_of(tmp_path / "in") == [{"sig": "x", "s": json.loads(value)} for value in values]
+
+
+@pytest.mark.parametrize("output", ["o.jsonl", "o.csv", "o.parquet", "o.arrow"])
+def test_lists_of_nulls_in_and_out(tmp_path: Path, output: str) -> None:
+    (tmp_path / "in").write_text('{"sig": "I1!R1!", "s": {"a": [[null, null], [null]]}}\n')
+    argv = ["decode", "--column=sig", str(tmp_path / "in"), "-o", str(tmp_path / output)]
+    assert main(argv) == 0
+    expected: Any = {"a": [[None, None], [None]]}
+    if output == "o.csv":
+        expected = json.dumps(expected, separators=(",", ":"))
+    assert [row["s"] for row in rows_of(tmp_path / output)] == [expected]
+
+
+def test_nulls_that_take_too_much(tmp_path: Path) -> None:
+    wide = json.dumps({f"a{index}": 1 for index in range(1_000)})
+    (tmp_path / "in").write_text(f'{{"s": [{"null, " * 20_000}{wide}]}}\n')
+    with pytest.raises(OSError, match="too much of the data"):
+        rows_of(tmp_path / "in")
+
+
 def test_a_batch_without_bytes(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     batch = pyarrow.record_batch({"number": pyarrow.array([7], pyarrow.int32())})

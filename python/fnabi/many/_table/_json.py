@@ -162,13 +162,14 @@ def _whole_times(column: Any) -> Any:
 
     """
     pyarrow = sys.modules["pyarrow"]
-    type = _type_of_whole_times(pyarrow, column.type, exact=True)
-    if type is column.type:
+    given = column.type  # each time another object
+    type = _type_of_whole_times(pyarrow, given, exact=True)
+    if type is given:  # pyarrow's cast of lists of nulls loses some
         return column
     try:  # a whole number of microseconds, which Python has
         return column.cast(type)
     except pyarrow.ArrowInvalid:
-        return column.cast(_type_of_whole_times(pyarrow, column.type, exact=False))
+        return column.cast(_type_of_whole_times(pyarrow, given, exact=False))
 
 
 def _type_of_whole_times(pyarrow: Any, type: Any, *, exact: bool) -> Any:

@@ -27,6 +27,7 @@ from fnabi.errors import CallError, MissingPackageError
 from fnabi.many._table._exact import Changed, changed_numbers, with_whole_numbers
 from fnabi.many._table._ipc import read_arrow_file, read_arrow_stream
 from fnabi.many._table._memory import own
+from fnabi.many._table._nulls import lost_nulls, with_lost_nulls
 from fnabi.many._table._parquet import read_parquet
 from fnabi.many._table._units import Units
 from fnabi.many.columns._split import line_error
@@ -572,12 +573,16 @@ def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
         reading = module.ReadOptions(block_size=len(block) + 1)
         parsing = module.ParseOptions(explicit_schema=schema, unexpected_field_behavior=other)
         try:
-            return module.read_json(own(block), reading, parsing)
+            table = module.read_json(own(block), reading, parsing)
         except ValueError as problem:  # which counts the rows of the block
             text = re.sub(
                 r"\bin row (\d+)", lambda at: f"in row {rows + int(at[1]) + 1}", str(problem)
             )
             raise pyarrow.ArrowInvalid(text) from None
+        lost = lost_nulls(table)
+        if lost * _CELL > most:
+            raise _too_large(source)
+        return with_lost_nulls(table) if lost else table
 
     block = text.first + lines.read(_BLOCK)
     fields, is_whole = _count_fields(block), False
