@@ -197,6 +197,23 @@ def zipped(batch: Any) -> list[dict[int, Any]]:
     return [dict(enumerate(row)) for row in zip(*columns, strict=True)]
 
 
+@pytest.mark.parametrize("text", ['n,sig\n"1",', 'n,sig\r\n"1",\r', 'n,sig\n"1",\n'])
+def test_a_null_at_the_end_of_csv(tmp_path: Path, text: str) -> None:
+    (tmp_path / "in").write_bytes(text.encode())
+    assert rows_of(tmp_path / "in") == [{"n": "1", "sig": None}]
+
+
+@pytest.mark.parametrize("block", [1, 1 << 22])
+def test_only_the_mark_at_the_start_of_csv_is_none_of_it(
+    tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_read, "_BLOCK", block)
+    mark = "\ufeff"
+    (tmp_path / "in").write_bytes(f"{mark}sig\n{mark}a\nb\n{mark}c\n{mark}{mark}d".encode())
+    found = [row["sig"] for row in rows_of(tmp_path / "in")]
+    assert found == [f"{mark}a", "b", f"{mark}c", f"{mark}{mark}d"]
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -513,6 +513,10 @@ def _csv(_: Source, units: Units, select: Select, text: _Text) -> Table:
     is_single = len(names) == 1  # an empty line is a row of it, whose value is null
 
     def parse(rows: bytes) -> Any:
+        if rows.startswith(BOM_UTF8):  # a value of the file, of which pyarrow takes one away
+            rows = BOM_UTF8 + rows
+        if not rows.endswith(b"\n"):  # where pyarrow takes a null at the end for a text
+            rows += b"\n"
         # not as a stream, which pyarrow reads in a thread that may outlive the interpreter
         return module.read_csv(
             own(rows),
