@@ -236,6 +236,19 @@ def test_csv_whose_rows_nobody_can_tell(
     assert not out.exists()
 
 
+@pytest.mark.parametrize("text", [b"sig,\xff\nI1!R1!,1\n", b"sig,x\nI1!R1!,\xff\n"])
+def test_csv_that_is_no_utf_8(
+    tmp_path: Path, text: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_bytes(text)
+    out = tmp_path / "o.jsonl"
+    assert main(["decode", "--column=sig", "-o", str(out), str(tmp_path / "in.csv")]) == 1
+    problem = capsys.readouterr().err
+    assert "in.csv: damaged CSV: " in problem
+    assert "invalid UTF8 data" in problem
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     ("values", "type"),
     [

@@ -499,7 +499,9 @@ def _csv(_: Source, units: Units, select: Select, text: _Text) -> Table:
     quotes.check_end(lines.at - len(head))
     if head.count(b",") < _COLUMNS:
         try:
-            names = next(csv.reader([head.decode("utf-8", "replace")]))
+            names = next(csv.reader([head.decode()]))
+        except UnicodeDecodeError:
+            raise pyarrow.ArrowInvalid("invalid UTF8 data in the header") from None
         except csv.Error as problem:  # one of two
             most = f"expected at most {csv.field_size_limit():,} characters"
             raise pyarrow.ArrowInvalid(
