@@ -440,6 +440,17 @@ def test_nulls_that_take_too_much(tmp_path: Path) -> None:
         rows_of(tmp_path / "in")
 
 
+@pytest.mark.parametrize("first", [0x50, 0x5F])
+def test_zstandard_that_begins_with_frames_to_be_skipped(tmp_path: Path, first: int) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    skipped = bytes([first]) + b"\x2a\x4d\x18\x04\0\0\0skip"
+    data = pyarrow.Codec("zstd").compress(b"sig\nI1!R1!\n", asbytes=True)
+    (tmp_path / "in").write_bytes(skipped * 2 + data)
+    out = tmp_path / "o.jsonl"
+    assert main(["decode", "--column=sig", "-o", str(out), str(tmp_path / "in")]) == 0
+    assert [row["sig"] for row in rows_of(out)] == ["I1!R1!"]
+
+
 def test_a_batch_without_bytes(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     batch = pyarrow.record_batch({"number": pyarrow.array([7], pyarrow.int32())})

@@ -36,6 +36,8 @@ Kind: TypeAlias = Literal["Parquet", "Arrow file", "Arrow stream", "text"]
 """What the first bytes of a file show."""
 
 _PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_PACKED |= {bytes([first]) + b"\x2a\x4d\x18": "zstd" for first in range(0x50, 0x60)}
+"""What compressed files begin with; Zstandard also with one of 16 frames to be skipped."""
 
 _KINDS: dict[bytes, Kind] = {
     b"PAR1": "Parquet",
