@@ -1011,6 +1011,28 @@ def test_a_column_with_several_types(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err.endswith(told)
 
 
+@pytest.mark.parametrize("other", ['{"n": 2}\n', '{"n": 2}\n{"n": null, "sig2": {"sig": 1}}\n'])
+def test_lines_of_json_without_the_column_of_the_first_file(
+    tmp_path: Path, other: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.jsonl").write_text(f'{{"sig": "{GOOD}", "n": 1, "sig2": {{"sig": 1}}}}\n')
+    (tmp_path / "b.jsonl").write_text(other)
+    out = tmp_path / "o.jsonl"
+    assert decode(tmp_path / "a.jsonl", tmp_path / "b.jsonl", "-o", out) == 1
+    told = "b.jsonl: other columns: expected 'sig', which no row of the first 4 MiB has\n"
+    assert capsys.readouterr().err.endswith(told)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("other", ['{"sig": null}\n', f'{{"n": 2}}\n{{"sig": "{GOOD}"}}\n'])
+def test_rows_of_json_without_the_column(tmp_path: Path, other: str) -> None:
+    (tmp_path / "a.jsonl").write_text(f'{{"sig": "{GOOD}", "n": 1}}\n')
+    (tmp_path / "b.jsonl").write_text(other)
+    out = tmp_path / "o.jsonl"
+    assert decode(tmp_path / "a.jsonl", tmp_path / "b.jsonl", "-o", out) == 0
+    assert [row["sig"] for row in read(out, "jsonl")][:2] == [GOOD, None]
+
+
 def test_without_pyarrow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -205,6 +205,7 @@ def open_table(
     units: Units | None = None,
     types: Any = None,
     select: Select = lambda all: all,
+    shown: str | None = None,
 ) -> Table:
     """Open a table in a file that is not compressed; see `unpacked`.
 
@@ -219,6 +220,7 @@ def open_table(
         units: What to read; without it, everything.
         types: The `pyarrow.Schema` that lines of JSON have; without it, that of the first ones.
         select: Chooses the columns to read.
+        shown: A column that a row in the first 4 MiB of lines of JSON must have.
 
     Raises:
         CallError: when pyarrow is not installed; also what `select` raises.
@@ -236,7 +238,7 @@ def open_table(
     _load("pyarrow", source)
     units = Units() if units is None else units
     with _bad_file(source.name, what):
-        table = _TABLES[what](source, units, select, _Text(lines, first, types))
+        table = _TABLES[what](source, units, select, _Text(lines, first, types, shown))
         for field in table.schema:
             _check_field(field, _LEVELS)
     schema = _without_views(table.schema)
@@ -460,11 +462,12 @@ def _native(source: Source) -> Any:
 
 
 class _Text(NamedTuple):
-    """The lines of a text, the first one, which has been read, and the types that are known."""
+    """The lines of a text, the first one, which has been read, and what it has to have."""
 
     lines: _Lines
     first: bytes
     types: Any
+    shown: str | None
 
 
 def _parquet(source: Source, units: Units, select: Select, _: _Text) -> Table:
@@ -606,6 +609,11 @@ def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
     schema = select(known)
     is_whole = schema.names == known.names
 
+    def lacks(block: bytes, table: Any, name: str) -> bool:
+        """Return whether no row of a block has a column; one in which it is null has it."""
+        column = table.column(name)
+        return column.null_count == len(column) and name not in parse(block, None, 0).schema.names
+
     def batches(block: bytes) -> Iterator[Any]:
         rows = units.row
         if units.first:
@@ -614,6 +622,10 @@ def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
         while block:
             if block.strip():
                 table = parse(block, schema, rows)
+                if rows == 0 and text.shown is not None and lacks(block, table, text.shown):
+                    start = f"the first {_BLOCK >> 20} MiB"
+                    why = f"other columns: expected {text.shown!r}, which no row of {start} has"
+                    raise OSError(errno.EBADMSG, why, source.name)
                 number = next(changed_numbers(block, table), None)
                 if number is not None:
                     raise _inexact(source, number, rows)

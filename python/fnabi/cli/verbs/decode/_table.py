@@ -313,7 +313,8 @@ class _OfTables(_Work):
             skipped = place.rows - place.row
             units = Units(place.unit, place.row, skipped)
             most = self._arguments.max_line
-            table = open_table(unpacked(source), most, units, self._first)
+            column = self._arguments.column
+            table = open_table(unpacked(source), most, units, self._first, shown=column)
             # parts of Parquet are read more than once
             self._inputs.is_counted = table.rows is None
             if self._first is not None:
