@@ -636,6 +636,18 @@ def test_missing_values_of_arrays_are_nulls() -> None:
         assert found.errors == ()
 
 
+def test_series_of_missing_values_alone() -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    given = [(each, None) for each in (None, float("nan"), pandas.NA, pandas.NaT)]
+    given += [(None, each) for each in ("category", "Float64", "Int64", "string", "timedelta64[s]")]
+    for missing, dtype in given:
+        assert [*fnabi.decode_columns(pandas.Series([missing] * 3, dtype=dtype))] == [None] * 3
+    for wrong in (pandas.Series([1.5, None]), pandas.Series([1, 2], dtype="category")):
+        with pytest.raises(CallError, match="unsupported Arrow type"):
+            fnabi.decode_columns(wrong)
+
+
 def test_numbers_and_dates_are_no_texts() -> None:
     for wrong in (1.0, float("inf"), Decimal(1), date(2026, 1, 1), UUID(int=0), True, [b""]):
         for source in ([b"", wrong], [bytearray(), wrong]):

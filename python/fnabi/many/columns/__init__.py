@@ -54,6 +54,7 @@ from fnabi.many.columns._encode import encode_arrays, encode_parts
 from fnabi.many.columns._part import ABIS, Abi, AnyAbi, Part, check_abi, join
 from fnabi.many.columns._split import (
     collect,
+    is_all_missing,
     run,
     split_arrow,
     split_buffer,
@@ -635,7 +636,9 @@ def decode_columns(
     if offsets is not None:
         return Columns(abi, collect([split_buffer(strings, offsets, threads)], abi))
     if hasattr(strings, "__arrow_c_stream__") or hasattr(strings, "__arrow_c_array__"):
-        return Columns(abi, collect(split_arrow(strings, threads), abi))
+        if not is_all_missing(strings):
+            return Columns(abi, collect(split_arrow(strings, threads), abi))
+        strings = [None] * len(strings)
     if hasattr(strings, "read"):
         found = split_file(strings, threads, _LINES, min(max_line, sys.maxsize))
         return Columns(abi, collect((shares for _, shares, _ in found), abi))
