@@ -975,6 +975,17 @@ def test_how_much_dictionaries_may_take_written_out(monkeypatch: pytest.MonkeyPa
         decode(excess - 1)
 
 
+def test_only_columns_that_are_read_may_not_take_too_much() -> None:
+    pa = pytest.importorskip("pyarrow")
+    texts = [b"I1!R1!"] * 2000
+    large = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int8()), ["x" * 40_000])
+    table = pa.table(fnabi.decode_columns(texts)).append_column("other", large)
+    assert fnabi.encode_columns(table)[0] == b"".join(texts)
+    index = table.schema.get_field_index("status")
+    with pytest.raises(ArgumentValueError, match="too much of the data"):
+        fnabi.encode_columns(table.set_column(index, "status", large))
+
+
 class Wrong:
     def __arrow_c_stream__(self) -> object:
         return fnabi.decode_columns([]).__arrow_c_schema__()

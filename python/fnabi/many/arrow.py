@@ -37,7 +37,7 @@ from fnabi._base.capsule import (
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, NotFoundError, type_name
 from fnabi.many.columns import Columns
-from fnabi.many.columns._encode import check_names, encode_array
+from fnabi.many.columns._encode import check_names, encode_array, numbers_read
 from fnabi.many.columns._part import ABIS, Abi, AnyAbi, check_abi
 from fnabi.many.columns._split import collect, refuse_objects, split_arrays
 
@@ -208,13 +208,11 @@ def encode(
     more = new_struct("arrow_schema")
     check_memory(lib.fnabi_arrow_texts_schema(column.encode(), abi == "sip", error.encode(), more))
 
-    excess = Excess(where)
-    columns = [lib.fnabi_arrow_column(schema, name) for name in (b"inputs", b"results", b"status")]
+    excess, numbers = Excess(where), numbers_read(schema)
 
     def added(array: Any) -> Any:
-        for index in columns:
-            if index >= 0:
-                excess.add(schema, array, index)
+        for number in numbers:
+            excess.add(schema, array, number)
         rows = lib.fnabi_arrow_length(array)
         ends, status = ffi.new("int64_t[]", rows + 1), ffi.new("uint8_t[]", rows + 1)
         texts = encode_array(schema, array, abi, 0, rows, 0, ends, status, where)

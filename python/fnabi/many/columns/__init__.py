@@ -38,7 +38,6 @@ from typing import (
 from fnabi._base import core
 from fnabi._base.arguments import argument_error, check_attribute
 from fnabi._base.capsule import (
-    Excess,
     PlainArray,
     check_memory,
     export_array,
@@ -799,9 +798,5 @@ def encode_columns(
         raise ArgumentTypeError(
             f"encode_columns: columns: expected Columns or Arrow data, got {type(columns).__name__}"
         )
-    where = "encode_columns: columns"
-    schema, given = open_arrays(columns, where)
-    arrays, excess = list(given), Excess(where)
-    for array in arrays:
-        excess.add(schema, array)
-    return encode_arrays(schema, arrays, abi, threads)
+    schema, arrays = open_arrays(columns, "encode_columns: columns")
+    return encode_arrays(schema, list(arrays), abi, threads)

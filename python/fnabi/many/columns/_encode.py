@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from fnabi._base import core
-from fnabi._base.capsule import check_memory
+from fnabi._base.capsule import Excess, check_memory
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from fnabi.many.columns._part import ABIS, Abi, Part
@@ -37,7 +37,12 @@ def encode_arrays(
     schema: Any, arrays: Sequence[Any], abi: Abi, threads: int
 ) -> tuple[bytes, memoryview]:
     """Return the same of Arrow data that has the columns of signatures."""
-    check_names(schema, "encode_columns: columns")
+    where = "encode_columns: columns"
+    check_names(schema, where)
+    numbers, excess = numbers_read(schema), Excess(where)
+    for array in arrays:
+        for number in numbers:
+            excess.add(schema, array, number)
 
     def encode(index: int, first: int, count: int, row: int, offsets: Any) -> Any:
         ends = offsets + row + 1
@@ -131,6 +136,12 @@ def encode_array(
         if size <= capacity:
             return ffi.buffer(out, size)
         capacity = size
+
+
+def numbers_read(schema: Any) -> list[int]:
+    """Return the numbers of the columns that are read, of those that a table has."""
+    names = b"inputs", b"results", b"status"
+    return [found for name in names if (found := lib.fnabi_arrow_column(schema, name)) >= 0]
 
 
 def check_names(schema: Any, where: str) -> None:
