@@ -832,6 +832,69 @@ def test_imports_of_another_version_are_told_by_the_version() -> None:
     ]
 
 
+def test_modules_that_a_host_must_register() -> None:
+    """What a caller's host has may lack a module, a function of one, or have another version."""
+    one, other = [("x.a", "0i_v", 1)], [("x.b", "0i_v", 1)]
+    changed = 'imports["x.a"].calling_convention {}'.format
+    assert of_modules(imports=([], one)) == [f'breaking  {changed("added")}: "0i_v"']
+    assert of_modules(imports=(one, [])) == [f'notice    {changed("removed")}: "0i_v"']
+    assert of_modules(imports=(one, other)) == [
+        f'notice    {changed("removed")}: "0i_v"',
+        'breaking  imports["x.b"].calling_convention added: "0i_v"',
+    ]
+    assert of_modules(imports=(one, [("x.a", "0I_v", 1)])) == [
+        f'breaking  {changed("changed")}: "0i_v" => "0I_v"'
+    ]
+    assert of_modules(imports=(one, [("x.a", "", 1)])) == [
+        f'notice    {changed("changed")}: "0i_v" => ""'
+    ]
+    optional = [("x.a", "0i_v", 2)]
+    assert of_modules(imports=([], optional)) == [
+        f'notice    {changed("added")}: "0i_v"',
+        'notice    imports["x.a"].flags added: OPTIONAL',
+    ]
+    assert of_modules(imports=(optional, one)) == [
+        'breaking  imports["x.a"].flags removed: OPTIONAL'
+    ]
+    assert of_modules(imports=(one, optional)) == ['notice    imports["x.a"].flags added: OPTIONAL']
+    known = [("hal_loader.executable.load", "0rrr_r", 1)]
+    more = [*known, ("hal_loader.executable.query_support", "0r_i", 1)]
+    path = 'imports["hal_loader.executable.{}"].calling_convention added: '.format
+    assert of_modules(imports=([], known)) == [f'breaking  {path("load")}"0rrr_r"']
+    assert of_modules(imports=(known, more)) == [f'notice    {path("query_support")}"0r_i"']
+
+
+def test_dependencies_that_a_host_must_register() -> None:
+    path = 'dependencies["{}"].'.format
+    one, two, optional = [("x", 1, 1)], [("x", 2, 1)], [("x", 1, 2)]
+    imports = [("x.a", "0i_v", 1)]
+    assert of_modules(dependencies=([], one), imports=([], imports)) == [
+        f"breaking  {path('x')}minimum_version added: 1",
+        'breaking  imports["x.a"].calling_convention added: "0i_v"',
+    ]
+    assert of_modules(dependencies=(one, []), imports=(imports, [])) == [
+        f"notice    {path('x')}minimum_version removed: 1",
+        'notice    imports["x.a"].calling_convention removed: "0i_v"',
+    ]
+    assert of_modules(dependencies=(one, two)) == [
+        f"breaking  {path('x')}minimum_version changed: 1 => 2"
+    ]
+    assert of_modules(dependencies=(two, one), imports=([], imports)) == [
+        f"notice    {path('x')}minimum_version changed: 2 => 1",
+        'breaking  imports["x.a"].calling_convention added: "0i_v"',
+    ]
+    assert of_modules(dependencies=(optional, one)) == [
+        f"breaking  {path('x')}flags removed: OPTIONAL"
+    ]
+    loader = [("hal_loader", 0, 1)], [("hal_loader", 1, 1)]
+    assert of_modules(dependencies=loader) == [
+        f"notice    {path('hal_loader')}minimum_version changed: 0 => 1"
+    ]
+    assert of_modules(dependencies=([], loader[1])) == [
+        f"breaking  {path('hal_loader')}minimum_version added: 1"
+    ]
+
+
 def test_a_closed_module() -> None:
     closed = vmfb.from_buffer(crafted())
     closed.close()

@@ -80,9 +80,15 @@ Needs
 
 Modules
     A change of the module's name is breaking, because functions are looked up by it too. So is a
-    lower version, because other modules may require the old one. Notices are a higher version,
-    attributes, and what the file requires of a runtime: the version of the bytecode, features,
-    dependencies, and imports from a dependency of the same version.
+    lower version, because other modules may require the old one. So is a module that the host must
+    register now, as a dependency or for an import that is not optional, such as ``custom``,
+    ``hal_inline`` or ``io_parameters``. Of modules that are not IREE's, so are a function that is
+    required now, another calling convention of one, and a higher minimum version, because the host
+    may not have them. Notices are a higher version of the module, attributes, and what else the
+    file requires of a runtime: the version of the bytecode, features, all other changes of
+    dependencies, and those of imports, but for imports from a module of IREE's that is required in
+    another version. Releases of the runtime decide about the modules ``vm`` and ``hal``, and about
+    versions and functions of IREE's other ones.
 
 Releases of the runtime
     Releases of IREE's runtime that load the old module and refuse the new one are *removed*, those

@@ -40,7 +40,7 @@ from fnabi.types import (
     Type,
     Unknown,
 )
-from fnabi.vmfb import DependencyFlags, Export, ImportFlags, Module
+from fnabi.vmfb import DependencyFlags, Export, Import, ImportFlags, Module
 from fnabi.vmfb._agreement import register_of
 from fnabi.vmfb._export import UNTYPED
 
@@ -257,28 +257,77 @@ def _modules(old: Module, new: Module) -> Iterator[Change]:
         severity: Severity = "breaking" if new.version < old.version else "notice"
         yield Change("changed", severity, "version", old.version, new.version)
     dependencies = [{(d.name, d.minimum_version) for d in m.dependencies} for m in (old, new)]
-    moved = {name for name, _ in dependencies[0] ^ dependencies[1]}
-    yield from _notices(_demands(old, moved), _demands(new, moved))
+    moved = {name for name, _ in dependencies[0] ^ dependencies[1] if name in _OF_RUNTIME}
+    more = _required_more(old, new)
+    for change in _notices(_demands(old, moved), _demands(new, moved)):
+        is_more = change.path.rpartition(".")[0] in more
+        yield msgspec.structs.replace(change, severity="breaking") if is_more else change
+
+
+_ALWAYS_THERE = ("vm", "hal")
+_OF_RUNTIME = (*_ALWAYS_THERE, "hal_inline", "hal_loader", "io_parameters", "vmvx")
+"""The modules whose versions and functions are those of the release."""
+
+
+class _Required(NamedTuple):
+    versions: dict[str, int]
+    functions: dict[str, Import]
+    modules: set[str]
+
+
+def _required(module: Module) -> _Required:
+    needed = DependencyFlags.REQUIRED
+    versions = {d.name: d.minimum_version for d in module.dependencies if d.flags & needed}
+    functions = {i.full_name: i for i in module.imports if i.flags & ImportFlags.REQUIRED}
+    return _Required(versions, functions, {*versions, *(i.module for i in functions.values())})
+
+
+def _required_more(old: Module, new: Module) -> set[str]:
+    """Return the paths of what the new module requires of a host and the old one does not."""
+    before, after = _required(old), _required(new)
+    found = set()
+    for name, version in after.versions.items():
+        is_older = name not in _OF_RUNTIME and version > before.versions.get(name, 0)
+        if name not in _ALWAYS_THERE and (name not in before.modules or is_older):
+            found.add(_dependency(name))
+    for name, imported in after.functions.items():
+        known = before.functions.get(name)
+        is_other = imported.module not in _OF_RUNTIME and (
+            known is None or imported.calling_convention not in ("", known.calling_convention)
+        )
+        if imported.module not in _ALWAYS_THERE and (
+            imported.module not in before.modules or is_other
+        ):
+            found.add(_import(name))
+    return found
+
+
+def _dependency(name: str) -> str:
+    return f"dependencies[{quoted(name)}]"
+
+
+def _import(name: str) -> str:
+    return f"imports[{quoted(name)}]"
 
 
 def _demands(module: Module, moved: set[str]) -> dict[str, Any]:
     """Return what a module requires of a runtime, and its attributes, by path.
 
-    Imports from modules that have `moved` to another version are left out.
+    Imports from modules of the runtime that have `moved` to another version are left out.
     """
     found: dict[str, Any] = {
         "bytecode_version": module.bytecode_version,
         "requirements": module.requirements,
     }
     for dependency in module.dependencies:
-        path = f"dependencies[{quoted(dependency.name)}]"
+        path = _dependency(dependency.name)
         found[f"{path}.minimum_version"] = dependency.minimum_version
         if dependency.flags != DependencyFlags.REQUIRED:
             found[f"{path}.flags"] = dependency.flags
     for imported in module.imports:
         if imported.module in moved:
             continue
-        path = f"imports[{quoted(imported.full_name)}]"
+        path = _import(imported.full_name)
         found[f"{path}.calling_convention"] = imported.calling_convention
         if imported.flags != ImportFlags.REQUIRED:
             found[f"{path}.flags"] = imported.flags
