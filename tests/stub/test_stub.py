@@ -308,3 +308,17 @@ def test_names_are_given_once() -> None:
     names = Names(["b"], reserved=["int"])
     given = [names.add(name) for name in ("a", "a", "a_2", "b", "int", "int_", "a.", "a_2")]
     assert given == ["a", "a_2", "a_2_2", "b_2", "int_", "int__2", "a_", "a_2_3"]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["run.v2", "run_v2"], ["run_v2_2", "run_v2"]),
+        (["run_v2", "run.v2"], ["run_v2", "run_v2_2"]),
+        (["a", "a", "a_2", "a_2"], ["a", "a_3", "a_2", "a_2_2"]),
+        (["int", "int_", "class", "class_"], ["int__2", "int_", "class__2", "class_"]),
+    ],
+)
+def test_names_that_need_no_change_are_kept(names: list[str], expected: list[str]) -> None:
+    scope = Names(reserved=["int"], expected=names)
+    assert [scope.add(name) for name in names] == expected

@@ -172,6 +172,21 @@ def test_names_of_c_headers(name: str, tmp_path: Path) -> None:
     assert f"static inline iree_status_t {prefix}_call(" in text
 
 
+@pytest.mark.parametrize("names", [["run.v2", "run_v2"], ["call.", "call_"], ["t", "t_"]])
+def test_names_that_need_no_change_are_kept(names: list[str]) -> None:
+    altered, kept = names
+    same = json.dumps({"a": [["named", each, "i32"] for each in names], "r": []}).encode()
+    functions = [(each.encode(), b"0ii_v", attributes(abi=same)) for each in names]
+    for made in (functions, functions[::-1]):
+        with vmfb.from_buffer(exporting(*made)) as opened:
+            stubs = {format: generate(opened, "m").text for format, generate in FORMATS.items()}
+        if altered != "t":  # which is a name of C alone
+            methods = stubs["python"].split(f"def {kept}(")[1].split("def ")
+            assert f'self._call("{kept}", ' in methods[0]
+        header = stubs["c-header"].split(f"iree_status_t m_{kept}(")[1]
+        assert f'M_MODULE_NAME ".{kept}"' in header.split("static inline")[0]
+
+
 def test_c_headers_have_a_long_name_of_a_module_once(tmp_path: Path) -> None:
     """Names of functions begin with it, so that many would multiply it."""
     name = "n" * 4000  # a C compiler need not take more than 4095

@@ -56,11 +56,21 @@ class Names:
     Args:
         taken: Names that the scope has already.
         reserved: Names that get a ``_`` at their end, as keywords do.
+        expected: Names that are added later. No other one gets the identifier of one of them that
+            needs no change.
 
     """
 
-    def __init__(self, taken: Iterable[str] = (), reserved: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        taken: Iterable[str] = (),
+        reserved: Collection[str] = (),
+        expected: Iterable[str] = (),
+    ) -> None:
         self._taken = set(taken)
+        self._expected = {
+            name for name in expected if identifier(name) == name and name not in reserved
+        }
         self._numbers: dict[str, int] = {}
         self._reserved = reserved
 
@@ -71,7 +81,7 @@ class Names:
             first += "_"
         found = first
         number = self._numbers.get(first, 1)  # so that many equal names take linear time
-        while found in self._taken:
+        while found in self._taken or (found in self._expected and found != name):
             number += 1
             found = f"{first}_{number}"
         self._numbers[first] = number

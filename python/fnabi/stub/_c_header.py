@@ -137,16 +137,17 @@ def c_header(interface: Interface) -> Stub:
     # Each function has the module's name twice, which a macro keeps short.
     module = _Module(f"{prefix.upper()}_MODULE_NAME", _size(interface.name))
     tables = _Tables(prefix)
-    scope = Names()
+    identifiers = [entry.identifier for entry in interface.entries]
+    taken = {
+        each for each in identifiers if _TABLES.fullmatch(each) or f"{prefix}_{each}".isupper()
+    }
+    scope = Names(reserved=taken, expected=identifiers)
     rows: list[str] = []
     calls: list[str] = []
     for entry in interface.entries:
         rows += tables.function(module, entry)
         try:
-            is_taken = (
-                _TABLES.fullmatch(entry.identifier) or f"{prefix}_{entry.identifier}".isupper()
-            )
-            name = scope.add(entry.identifier + "_" * bool(is_taken))
+            name = scope.add(entry.identifier)
             calls += ["", *_call(f"{prefix}_{name}", module, entry)]
         except InexpressibleError as problem:
             notices.append(f"{literal(entry.export.name)} has no C function: {problem}")
@@ -328,7 +329,9 @@ class _Slot(NamedTuple):
 def _call(function: str, module: _Module, entry: Entry) -> list[str]:
     """Return the C function of a name that calls a function of the module."""
     registers = entry.registers()
-    scope = Names()
+    values = [value.identifier for value in (*entry.inputs, *entry.slots)]
+    used = {each for each in values if _USED.fullmatch(each) or each.isupper()}
+    scope = Names(reserved=used, expected=values)
     fences = 2 if entry.export.is_async else 0
     inputs = _slots(scope, entry.inputs, registers.arguments)
     results = _slots(scope, entry.slots, registers.results)
@@ -393,11 +396,9 @@ def _slots(
 ) -> list[_Slot]:
     found = []
     for value, register in zip(values, registers, strict=True):
-        is_taken = _USED.fullmatch(value.identifier) or value.identifier.isupper()
-        name = value.identifier + "_" * bool(is_taken)
         type = value.type
         is_view = isinstance(type, types.Buffer) or (
             isinstance(type, types.Ref) and (type.name or "").lstrip("!") == "hal.buffer_view"
         )
-        found.append(_Slot(scope.add(name), register, is_view and register == "ref"))
+        found.append(_Slot(scope.add(value.identifier), register, is_view and register == "ref"))
     return found

@@ -38,7 +38,6 @@ def parameters(
         taken: Names that no parameter may have.
 
     """
-    scope = Names(taken, reserved=RESERVED)
     params = described.params if isinstance(described, schema.FunctionSchema) else None
     if params is not None:
         params = params[skip:]
@@ -51,6 +50,7 @@ def parameters(
     else:
         hints = [spelling.hint(each, False) for each in params]
     given = [f"arg{index}" for index in range(len(hints))] if names is None else names
+    scope = Names(taken, reserved=RESERVED, expected=given)
     made = [scope.add(name, "arg") for name in given]
     declared = [f"{name}: {hint}" for name, hint in zip(made, hints, strict=True)]
     if names is None and declared:

@@ -173,7 +173,7 @@ def read(
     for name in only or ():
         if name not in known:
             raise NotFoundError(f"no function is named {name!r}{known_names(name, known)}")
-    scope = Names(reserved=reserved)
+    scope = Names(reserved=reserved, expected=known if only is None else only)
     entries: list[Entry] = []
     omitted: list[str] = []
     internal: list[str] = []
@@ -221,7 +221,8 @@ def parameter_scopes(module: Module) -> tuple[str, ...]:
 def _entry(export: Export, identifier: str, reserved: frozenset[str]) -> Entry:
     signature = without_fences(export)
     inputs, results = signature.inputs, signature.results
-    scope = Names(reserved=reserved)
+    named = [each.name for each in (*inputs, *results) if isinstance(each, Named)]
+    scope = Names(reserved=reserved, expected=named)
     return Entry(
         export,
         identifier,

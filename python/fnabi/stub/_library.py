@@ -123,7 +123,8 @@ class _Module:
             types: The names and classes of the types, by their keys.
 
         """
-        scope = Names(reserved=RESERVED)
+        expected = [*(name for name, _ in types.values()), *short.values()]
+        scope = Names(reserved=RESERVED, expected=expected)
         classes = {key: scope.add(name, "Type") for key, (name, _) in types.items()}
         public = {name: scope.add(short[name], "function") for name in short}
         spelling = ModuleSpelling(classes)

@@ -51,8 +51,9 @@ def save(
 
     """
     numpy = load_numpy("fnabi call --output")
-    names = Names()
-    values = [(names.add(name), _saved(numpy, name, each)) for name, each in _parts(result)]
+    parts = _parts(result)
+    names = Names(expected=[name for name, _ in (*parts, *changed)])
+    values = [(names.add(name), _saved(numpy, name, each)) for name, each in parts]
     values += [(names.add(name), _with_dtype(name, each)) for name, each in changed]
     if not values:
         raise OutputError("the function returned no array and changed no argument")
