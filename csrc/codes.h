@@ -222,6 +222,8 @@ FNABI_CODE(FNABI_MODULE_RANGE, "module-range", "range outside its data",
 FNABI_CODE(FNABI_MODULE_COUNT, "module-count",
            "parallel tables differ in length", FNABI_REMEDY_FILE)
 FNABI_CODE(FNABI_MODULE_NAME, "module-name", "empty name", FNABI_REMEDY_FILE)
+FNABI_CODE(FNABI_MODULE_IMPORT, "module-import",
+           "import without the name of a module", FNABI_REMEDY_FILE)
 FNABI_CODE(FNABI_MODULE_NEGATIVE, "module-negative", "negative size or count",
            FNABI_REMEDY_FILE)
 FNABI_CODE(FNABI_MODULE_DUPLICATE, "module-duplicate", "duplicate name",

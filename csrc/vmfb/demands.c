@@ -226,12 +226,13 @@ static bool is_cut(const demands* d) {
   return false;
 }
 
-/* Finds a table of a vector of the module without a name, or an export of a
- * function that there is not. *code stays as it is where there is none. */
+/* Finds a table of a vector of the module without a name, an import without
+ * that of a module, or an export of a function that there is not. *code stays as it is where there is none. */
 static bool check_tables(demands* d, const fnabi_fb_field* field,
                          int32_t* code) {
   const fnabi_fb_field* fields = field->table->fields;
   bool exports = field == &fnabi_vmfb_table.fields[MODULE_EXPORTS];
+  bool imports = field == &fnabi_vmfb_table.fields[MODULE_IMPORTS];
   fnabi_bytecode* b = d->b;
   size_t place, count;
   fnabi_fb_view view;
@@ -243,6 +244,8 @@ static bool check_tables(demands* d, const fnabi_fb_field* field,
       return fnabi_fb_in_element(&b->fb, field->name, i);
     if (name.size == 0)
       *code = FNABI_MODULE_NAME;
+    else if (imports && memchr(name.data, '.', name.size) == NULL)
+      *code = FNABI_MODULE_IMPORT;
     else if (exports &&
              (uint64_t)fnabi_fb_int(&b->fb, &view, &fields[EXPORT_ORDINAL]) >=
                  b->function_count)

@@ -297,7 +297,9 @@ static bool judge_imports(verdict* v) {
       return false;
     fnabi_text module = before_dot(name);
     if (is_known(module)) judge_import(v, name, cconv, required != 0);
-    if (required != 0 && !FNABI_TEXT_IS(module, "hal")) add_host(v, module);
+    if (required != 0 && module.size < name.size &&
+        !FNABI_TEXT_IS(module, "hal"))
+      add_host(v, module);
   }
   return true;
 }

@@ -181,11 +181,23 @@ static bool check_signature(check* c, const fnabi_fb_view* view,
          check_tables(c, view, &fields[SIGNATURE_ATTRS], check_attr);
 }
 
+/* The runtime refuses an import without the name of a module, also if it is
+ * optional. */
+static bool check_import_name(check* c, const fnabi_fb_view* view,
+                              const fnabi_fb_field* field) {
+  const char* text;
+  size_t size;
+  if (!fnabi_fb_string(&c->fb, view, field, &text, &size)) return false;
+  if (size == 0) return find_in(c, FNABI_MODULE_NAME, view, field);
+  return memchr(text, '.', size) != NULL ||
+         find_in(c, FNABI_MODULE_IMPORT, view, field);
+}
+
 static bool check_import(check* c, const fnabi_fb_view* view,
                          const fnabi_fb_field* fields) {
   const fnabi_fb_field* field = &fields[IMPORT_SIGNATURE];
   fnabi_fb_view signature;
-  if (!check_name(c, view, &fields[IMPORT_NAME]) ||
+  if (!check_import_name(c, view, &fields[IMPORT_NAME]) ||
       !check_bits(c, view, &fields[IMPORT_FLAGS], FLAGS))
     return false;
   if (view->shape->at[field->id] == 0) return true;

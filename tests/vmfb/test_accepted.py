@@ -100,6 +100,7 @@ The first that fits counts.
 LOADED: dict[str, str] = {
     "a negative size of globals": r"fault negative size or count",
     "results that cannot be read": r"fault unreadable calling convention",
+    "an import without a module": r"fault import without the name of a module",
     "what the host has to register": r"import .*|module .*",
     "a name outside of its data": r"needs module-range",
     "executables that fail later": r"executable .*|format.*|library .*|machine .*",
@@ -256,6 +257,7 @@ EXAMPLES: dict[str, Callable[[], bytes]] = {
     "bytecode that cannot run": lambda: made({14: Numbers(b"\x79\xff\0\0")}),
     "a negative size of globals": lambda: made({11: Table({0: struct.pack("<i", -1)})}),
     "results that cannot be read": lambda: SEEDS["zero_extent"].replace(b"0rr_rr", b"0rr_vr"),
+    "an import without a module": lambda: made({6: Vector([Table({0: String(b"hal_none")})])}),
     "what the host has to register": lambda: made(
         {6: Vector([Table({0: String(b"hal.none"), 1: Table({0: String(b"0v_v")})})])}
     ),

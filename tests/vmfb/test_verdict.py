@@ -236,6 +236,24 @@ def test_code_that_no_release_runs() -> None:
     assert str(cause).startswith("no release accepts it: register out of range: %i4096")
 
 
+@pytest.mark.parametrize("flags", [b"\1", b"\2"])
+def test_an_import_without_a_module(flags: bytes) -> None:
+    """The runtime refuses one that is optional, too."""
+    found = Table({0: String(b"hal_none"), 2: flags + bytes(3)})
+    root = Table({0: String(b"m"), 6: Vector([found]), 13: struct.pack("<I", 17 << 16)})
+    opened = vmfb.from_buffer(module(root))
+    verdict = opened.runs_on(vmfb.releases()[-1])
+    fault = "no release accepts it: import without the name of a module"
+    assert (verdict.loads, verdict.hosts) == (False, ())
+    assert [*map(str, verdict.causes)] == [fault]
+    (finding,) = opened.check()
+    assert (finding.code, finding.path, finding.severity) == (
+        "module-import",
+        "imported_functions[0].full_name",
+        "error",
+    )
+
+
 def test_causes_in_words() -> None:
     module = vmfb.open(CLASSIFIER)
     assert str(module.runs_on("3.13.0")) == "IREE 3.13.0: loads"

@@ -453,10 +453,11 @@ class Module:
         """Check the module beyond its structure.
 
         Errors are ordinals and indexes outside their tables, ranges outside the file or the
-        bytecode, tables of functions that differ in length, empty names, negative sizes, whatever
-        a lenient opening has ignored, malformed calling conventions and signatures, bytes that
-        differ from their checksum in the ZIP directory, and a directory that is damaged, as in a
-        file that was cut. Of a remote file, the bytes up to the end of its FlatBuffer are compared.
+        bytecode, tables of functions that differ in length, empty names, imports without the name
+        of a module, negative sizes, whatever a lenient opening has ignored, malformed calling
+        conventions and signatures, bytes that differ from their checksum in the ZIP directory, and
+        a directory that is damaged, as in a file that was cut. Of a remote file, the bytes up to
+        the end of its FlatBuffer are compared.
         Notices are bits and kinds that the schema lacks, duplicate names among the imports or the
         exports, and contradictory types in the text of an export and its bytecode. The findings of
         `bytecode.verify` come last. The time is linear in the size of the module, except for
