@@ -600,7 +600,8 @@ def test_a_page_has_what_functions_do() -> None:
         data = page_of(module).data
     rows = {row["name"]: row for row in data["exports"]}
     assert rows["main"]["memory"] == "49152 bytes at the peak, 16384 of them in results"
-    assert rows["rows"]["memory"] == "512*A bytes at the peak, 256*A of them in results"
+    memory = "512*A bytes at the peak, 256*A of them in results, where input0 has dims Ax64"
+    assert rows["rows"]["memory"] == memory
     assert rows["loop"]["memory"] == "unknown"
     steps = rows["rows"]["steps"]
     words = data["words"]

@@ -104,6 +104,10 @@ def test_command(capsys) -> None:
     assert main(["inspect", "--function", "main", str(CHAIN)]) == 0
     line = "  a call takes 49152 bytes at its peak, 16384 of them in results\n"
     assert line in capsys.readouterr().out
+    assert main(["inspect", "--function", "rows", str(CHAIN)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    line = "  a call takes 512*A bytes at its peak, 256*A of them in results"
+    assert lines[lines.index(line) + 1] == "    input0 has dims Ax64"
     assert main(["inspect", "--function", "loop", str(CHAIN)]) == 0
     assert "memory of a call unknown" in capsys.readouterr().out
     assert main(["inspect", "--json", str(CHAIN)]) == 0

@@ -188,7 +188,9 @@ def _steps(module: Module, kept: Kept) -> tuple[dict[int, dict[str, Any]], list[
         if memory.peak is None or memory.peak.terms:
             peak = "unknown" if memory.peak is None else f"{memory.peak} bytes at the peak"
             kept_by = f", {memory.results} of them in results" if memory.results else ""
-            found.setdefault(each.ordinal, {})["memory"] = kept.text(peak + kept_by)
+            dims = each._dim_lines(peak)
+            where = f", where {' and '.join(dims)}" if dims else ""
+            found.setdefault(each.ordinal, {})["memory"] = kept.text(peak + kept_by + where)
     return found, graphs.words
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Literal, TypeAlias
@@ -233,11 +234,17 @@ class Program(msgspec.Struct, frozen=True):
             f"@{self.name}".replace("\n", "\\n")
             if self.name is not None
             else f"function[{self.ordinal}]",
-            *(
-                f"input{index} has dims {'x'.join(dims)}"
-                for index, dims in enumerate(self.dims)
-                if dims is not None and any(dim[0].isupper() for dim in dims)
-            ),
+            *self._dim_lines(),
+        ]
+
+    def _dim_lines(self, sizes: str | None = None) -> list[str]:
+        """Return a line for each input whose dims have letters, or have letters of a text."""
+        used = None if sizes is None else {*re.findall(r"\w+", sizes)}
+        return [
+            f"input{index} has dims {'x'.join(dims)}"
+            for index, dims in enumerate(self.dims)
+            if dims is not None
+            and any(dim[0].isupper() and (used is None or dim in used) for dim in dims)
         ]
 
     def __str__(self) -> str:

@@ -60,7 +60,8 @@ def show_memory(screen: Screen, module: vmfb.Module, ordinal: int) -> None:
     """Write the memory that a call of a function takes, where it takes any."""
     found = None
     with suppress(FormatError):  # bytecode of an unknown version
-        found = costs.read(module)[ordinal]
+        programs = program.read(module)
+        found = costs.count(programs)[ordinal]
     if found is None or (found.peak is not None and not found.peak.terms):
         return
     if found.peak is None:
@@ -68,6 +69,9 @@ def show_memory(screen: Screen, module: vmfb.Module, ordinal: int) -> None:
         return
     kept = f", {one_line(str(found.results))} of them in results" if found.results else ""
     screen.write(f"  a call takes {one_line(str(found.peak))} bytes at its peak{kept}")
+    if (function := programs[ordinal]) is not None:
+        for line in function._dim_lines(str(found.peak)):
+            screen.write(f"    {one_line(line)}")
 
 
 def memory_json(module: vmfb.Module) -> list[dict[str, Any] | None]:
