@@ -587,6 +587,35 @@ def test_other_stores(tmp_path: Path) -> None:
     assert contents(vmfb.open(f"file://{tmp_path}/m.vmfb")) == contents(vmfb.open(MODULE))
 
 
+def test_encoded_urls_of_local_files(tmp_path: Path) -> None:
+    """Each name is taken as it is, or decoded where there is none like it."""
+    folder = tmp_path / "a b" / "c%20d"
+    folder.mkdir(parents=True)
+    for name in ("m n.vmfb", "m%20n.vmfb", "100%25.vmfb", "\u00e4.vmfb"):
+        shutil.copy(MODULE, folder / name)
+    shutil.copy(CLASSIFIER, folder / "m n.vmfb")
+    wanted = {name: contents(vmfb.open(folder / name)) for name in os.listdir(folder)}
+    for each in folder.iterdir():
+        if each.name != "m n.vmfb":  # whose encoded name another file has
+            assert contents(vmfb.open(each.as_uri())) == wanted[each.name]
+        assert contents(vmfb.open(f"file://{each}")) == wanted[each.name]
+    (folder / "m%20n.vmfb").unlink()
+    del wanted["m%20n.vmfb"]
+    assert contents(vmfb.open((folder / "m n.vmfb").as_uri())) == wanted["m n.vmfb"]
+    path = folder.as_uri().removeprefix("file://")
+    for start in ("file://", "file://localhost", "FILE://", "File://LOCALHOST"):
+        for end in ("", "/", "/*.vmfb"):
+            rows = [*vmfb.scan(f"{start}{path}{end}").rows()]
+            assert {row.file for row in rows} == {f"{start}{path}/{name}" for name in wanted}
+            assert all(row.error is None for row in rows)
+    with zipfile.ZipFile(tmp_path / "a b.zip", "w") as zipped:
+        zipped.write(MODULE, "m.vmfb")
+    inside = (tmp_path / "a b.zip").as_uri()
+    assert contents(vmfb.open(f"zip://m.vmfb::{inside}")) == contents(vmfb.open(MODULE))
+    with pytest.raises(FileNotFoundError):
+        vmfb.open((tmp_path / "no %.vmfb").as_uri())
+
+
 @pytest.mark.parametrize("kind", ["zip", "tar"])
 def test_archives(kind: str, tmp_path: Path) -> None:
     """Their files have URLs that lead to them, and no name leads elsewhere."""

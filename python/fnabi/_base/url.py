@@ -7,6 +7,7 @@ Two signatures of one URL therefore are one file.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TypeGuard
 
@@ -43,6 +44,33 @@ def outer_of(url: str) -> str:
     parts = url.split("::")
     inner = next((index for index, part in enumerate(parts) if "://" in part), len(parts))
     return "".join(f"::{part}" for part in parts[inner + 1 :])
+
+
+def local_of(url: str) -> str:
+    """Return the URL of a local file, or of one in it, as fsspec has it; other URLs as they are.
+
+    The scheme becomes lower case, the host ``localhost`` nothing, and ``%20`` a space, unless there
+    is a file whose name has the ``%20``.
+    """
+    found = re.search(r"(?i)(?:^|(?<=::))file://(?:localhost(?=/))?(?=/)", url)
+    if found is None or "::" in url[found.end() :]:
+        return url
+    path = url[found.end() :]
+    return f"{url[: found.start()]}file://{_decoded(path) if '%' in path else path}"
+
+
+def _decoded(path: str) -> str:
+    """Return a path in which each name is as it is, or decoded where there is none like it."""
+    from urllib.parse import unquote  # most paths have no percent sign
+
+    found = ""
+    for index, name in enumerate(path.split("/")):
+        before = f"{found}/" if index else ""
+        if "%" not in name or os.path.lexists(before + name) or {*"*?["} & {*name}:
+            found = before + name
+        else:
+            found = before + unquote(name, errors="surrogateescape")
+    return found
 
 
 def is_pattern(url: str) -> bool:

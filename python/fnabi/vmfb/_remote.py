@@ -16,7 +16,16 @@ from typing import Any
 from fnabi._base import core
 from fnabi._base.files import Found, Options
 from fnabi._base.secrets import without_secrets
-from fnabi._base.url import full_of, is_artifact, is_registry, outer_of, public
+from fnabi._base.url import (
+    folder_of,
+    full_of,
+    is_artifact,
+    is_pattern,
+    is_registry,
+    local_of,
+    outer_of,
+    public,
+)
 from fnabi._fnabi import lib
 from fnabi.errors import (
     ArgumentTypeError,
@@ -107,7 +116,8 @@ def _store_of(url: str, options: dict[str, Any], roots: dict[str, str]) -> Store
         from fnabi.vmfb._oci import OciStore
 
         return OciStore(url, options)
-    fs, path = import_module("fsspec").core.url_to_fs(url, **options)
+    opened = local_of(url)
+    fs, path = import_module("fsspec").core.url_to_fs(opened, **options)
     protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
     if "http" in protocols:
         from fnabi.vmfb._page import PageStore
@@ -119,6 +129,10 @@ def _store_of(url: str, options: dict[str, Any], roots: dict[str, str]) -> Store
         return HfStore(fs, path, options)
     store = Store(fs, path, options)
     store.outer = outer_of(url)
+    if opened != url and "::" not in url and is_pattern(opened) == is_pattern(url):
+        # What is listed is below the folder that was given, by which catalogs know their files.
+        there, given = (folder_of(each)[0].rstrip("/") for each in (opened, url))
+        store.alias = there.removeprefix("file://"), given
     return store
 
 
