@@ -227,7 +227,8 @@ static bool is_cut(const demands* d) {
 }
 
 /* Finds a table of a vector of the module without a name, an import without
- * that of a module, or an export of a function that there is not. *code stays as it is where there is none. */
+ * that of a module, or an export of a function that there is not. *code stays
+ * as it is where there is none. */
 static bool check_tables(demands* d, const fnabi_fb_field* field,
                          int32_t* code) {
   const fnabi_fb_field* fields = field->table->fields;

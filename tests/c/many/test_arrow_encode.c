@@ -8,9 +8,10 @@ typedef struct node {
   const char* kind;
   int depth;
   const char *dtype, *name, *ref;
-  int rank; /* of a shape whose dims are all null; 0: no shape */
-  int index;
+  int rank;  /* of a shape whose dims are all null; 0: no shape */
+  int index; /* of a leaf, or any node that is indexed */
   const char* key;
+  bool indexed, placed; /* placed: a root, or with a key, and has a position */
 } node;
 
 enum { NODES = FNABI_DEPTH_MAX + 4, ROOM = 64 * NODES };
@@ -40,6 +41,7 @@ static void free_texts(arrow_data* made) {
 typedef struct table {
   arrow_data *rows, *inputs, *nodes, *texts[5], *shape;
   int32_t depths[NODES], indexes[NODES], ranks[NODES + 1], ends[2], no_ends[2];
+  uint8_t indexed[NODES / 8 + 1], placed[NODES / 8 + 1]; /* validity */
 } table;
 
 enum { KIND, DTYPE, NAME, REF, KEY, DEPTH, SHAPE, INDEX, POSITION };
@@ -55,6 +57,11 @@ static void make_table(table* t, const node* nodes, size_t count) {
     for (int k = 0; k < 5; k++) texts[k][i] = all[k];
     t->depths[i] = nodes[i].depth;
     t->indexes[i] = nodes[i].index;
+    bool indexed = nodes[i].indexed || strcmp(nodes[i].kind, "leaf") == 0;
+    bool placed =
+        nodes[i].placed || (nodes[i].depth != 0 && nodes[i].key == NULL);
+    t->indexed[i / 8] |= (uint8_t)(indexed << i % 8);
+    t->placed[i / 8] |= (uint8_t)(placed << i % 8);
     t->ranks[i + 1] = t->ranks[i] + nodes[i].rank;
   }
   t->ends[1] = (int32_t)count;
@@ -66,8 +73,8 @@ static void make_table(table* t, const node* nodes, size_t count) {
   t->shape = with_child(DATA("+l", length, NULL, t->ranks),
                         DATA("n", t->ranks[count], NULL));
   with_field(t->nodes, "shape", t->shape);
-  with_field(t->nodes, "index", DATA("i", length, NULL, t->indexes));
-  with_field(t->nodes, "position", DATA("i", length, NULL, t->indexes));
+  with_field(t->nodes, "index", DATA("i", length, t->indexed, t->indexes));
+  with_field(t->nodes, "position", DATA("i", length, t->placed, t->indexes));
   t->inputs = with_child(DATA("+l", 1, NULL, t->ends), t->nodes);
   t->rows = with_field(DATA("+s", 1, NULL), "inputs", t->inputs);
   with_field(t->rows, "results",
@@ -190,6 +197,64 @@ static const row rows[] = {
      FNABI_MESSAGE,
      "inputs[1]",
      {{.kind = "leaf"}, {.kind = "leaf"}}},
+    {FNABI_ABI_SIP,
+     "I10!D7!K2!a_1R1!",
+     0,
+     NULL,
+     {{.kind = "dict"}, {.kind = "leaf", .depth = 1, .index = 1, .key = "a"}}},
+    /* with a value that the kind or place of a node lacks */
+    {FNABI_ABI_SIP,
+     NULL,
+     FNABI_MESSAGE,
+     "inputs[0]",
+     {{.kind = "leaf", .placed = true}}},
+    {FNABI_ABI_SIP,
+     NULL,
+     FNABI_MESSAGE,
+     "inputs[0]",
+     {{.kind = "leaf", .key = "a"}}},
+    {FNABI_ABI_SIP,
+     NULL,
+     FNABI_MESSAGE,
+     "inputs[0]",
+     {{.kind = "sequence", .indexed = true}}},
+    {FNABI_ABI_SIP,
+     NULL,
+     FNABI_MESSAGE,
+     "inputs[1]",
+     {{.kind = "sequence"},
+      {.kind = "leaf", .depth = 1, .key = "a", .placed = true}}},
+    {FNABI_ABI_SIP,
+     NULL,
+     FNABI_MESSAGE,
+     "inputs[1]",
+     {{.kind = "dict"},
+      {.kind = "leaf", .depth = 1, .key = "a", .placed = true}}},
+    {FNABI_ABI_RAW,
+     NULL,
+     FNABI_MESSAGE,
+     "inputs[0]",
+     {{.kind = "scalar", .dtype = "int8", .rank = 1}}},
+    {FNABI_ABI_RAW,
+     NULL,
+     FNABI_MESSAGE,
+     "inputs[0]",
+     {{.kind = "ref", .dtype = "int8"}}},
+    {FNABI_ABI_IREE_ABI,
+     NULL,
+     FNABI_MESSAGE,
+     "inputs[0]",
+     {{.kind = "list", .ref = "a.b"}}},
+    {FNABI_ABI_CCONV,
+     NULL,
+     FNABI_MESSAGE,
+     "inputs[0]",
+     {{.kind = "scalar", .dtype = "i32", .name = "x"}}},
+    {FNABI_ABI_CCONV,
+     NULL,
+     FNABI_MESSAGE,
+     "inputs[0]",
+     {{.kind = "ref", .ref = "a.b"}}},
     {FNABI_ABI_RAW,
      "I9!B6!t4d-1R1!",
      0,
@@ -224,7 +289,8 @@ static void test_shape_at_the_end(void) {
   static const node nodes[] = {{.kind = "ref_array"},
                                {.kind = "ref", .depth = 1}};
   make_table(&t, nodes, 2);
-  replace(t.nodes, SHAPE, DATA("i", 2, NULL, zeros));
+  static const uint8_t first[] = {1};
+  replace(t.nodes, SHAPE, DATA("i", 2, first, zeros));
   check_row(FNABI_ABI_IREE_ABI, &t, NULL, FNABI_MESSAGE, "inputs");
   free_table(&t);
 }
@@ -299,8 +365,8 @@ static const change changes[] = {
      "inputs[0]"},
     {FNABI_ABI_RAW, "buffer", IN_ROWS, 0, NULL, NULL, FNABI_UNSUPPORTED, ""},
     {FNABI_ABI_RAW, "buffer", IN_ROWS, 0, "i", NULL, FNABI_UNSUPPORTED, ""},
-    {FNABI_ABI_RAW, "buffer", IN_ROWS, 0, "n", NULL, 0, NULL},
-    {FNABI_ABI_RAW, "buffer", IN_ROWS, 1, "n", NULL, 0, NULL},
+    {FNABI_ABI_RAW, "buffer", IN_ROWS, 0, "n", NULL, FNABI_MESSAGE, "inputs"},
+    {FNABI_ABI_RAW, "buffer", IN_ROWS, 1, "n", NULL, FNABI_MESSAGE, "results"},
     {FNABI_ABI_RAW, "buffer", AS_ROWS, 0, "i", NULL, FNABI_UNSUPPORTED, ""},
     {FNABI_ABI_RAW, "buffer", AS_ROWS, 0, "x", NULL, FNABI_UNSUPPORTED, ""},
     {FNABI_ABI_RAW, "buffer", AS_ITEMS, 0, "i", NULL, FNABI_UNSUPPORTED, ""},
@@ -505,6 +571,7 @@ static void test_empty(void) {
     } else if (which == 1) {
       t.inputs->buffers[0] = null;
       t.inputs->array.null_count = 1;
+      replace(t.rows, 1, DATA("n", 1, NULL));
     } else {
       with_field(t.rows, "status", which == 2 ? DATA("n", 1, NULL) : i8());
     }
