@@ -1859,8 +1859,11 @@ def test_everything_is_wrong() -> None:
         "flags dependencies[0].flags",
         "name imported_functions[0].full_name",
         "flags imported_functions[0].flags",
+        "import imported_functions[1].full_name",
         "cconv-register imported_functions[1].signature.calling_convention.arguments[1]",
         "name imported_functions[1].signature.attrs[0].key",
+        "import imported_functions[2].full_name",
+        "import imported_functions[3].full_name",
         "duplicate imported_functions[3].full_name",
         "name exported_functions[0].local_name",
         "ordinal exported_functions[0].internal_ordinal",
@@ -1894,7 +1897,7 @@ def test_everything_is_wrong() -> None:
 
 def test_calling_conventions_that_cannot_be_read() -> None:
     table = signatures()
-    table.fields[6] = Vector([Table({0: NAME, 1: Table({0: String(b"9i_i")})})])
+    table.fields[6] = Vector([Table({0: String(b"a.b"), 1: Table({0: String(b"9i_i")})})])
     table.fields[8] = Vector([Table({0: String(b"0iq_i")})])
     table.fields[12] = descriptors((0,) * 7)
     data = module(table)
@@ -1946,13 +1949,13 @@ def test_names_that_are_inside_of_another_do_not_multiply() -> None:
 
 
 def test_many_names_take_no_longer_than_they_are() -> None:
-    same = String(b"same" * 1000)
+    same = String(b"a.same" * 700)
     many = [Table({0: same}) for _ in range(20_000)]
     data = module(Table({0: NAME, 6: Vector([*many])}))
     with pytest.raises(FormatError) as caught:  # 80 MB of names in 400 KB
         vmfb.from_buffer(data).check()
     assert (caught.value.code, len(data) < 500_000) == ("work", True)
-    names = [Table({0: String(b"%d" % number)}) for number in range(20_000)]
+    names = [Table({0: String(b"a.%d" % number)}) for number in range(20_000)]
     few = vmfb.from_buffer(module(Table({0: NAME, 6: Vector([*names, *names])}))).check()
     assert [finding.path for finding in few] == [
         f"imported_functions[{index}].full_name" for index in range(20_000, 40_000)
