@@ -30,6 +30,8 @@ static void pack(fnabi_writer* w, fnabi_text text) {
 
 /* --------------------------------------------------------------------- module */
 
+/* The runtime asks whether `OPTIONAL` is set where it lacks a module or function,
+ * and whether `REQUIRED` is before it compares versions. It always has hal. */
 static bool write_dependencies(demands* d) {
   const fnabi_fb_field* field = &fnabi_vmfb_table.fields[MODULE_DEPENDENCIES];
   const fnabi_fb_field* fields = field->table->fields;
@@ -46,10 +48,12 @@ static bool write_dependencies(demands* d) {
       return fnabi_fb_in_element(&b->fb, field->name, i);
     int64_t version = fnabi_fb_int(&b->fb, &view, &fields[DEPENDENCY_VERSION]);
     int64_t flags = fnabi_fb_int(&b->fb, &view, &fields[DEPENDENCY_FLAGS]);
-    if (name.data == NULL || (flags & 1) == 0) continue; /* an optional one */
+    bool compared = (flags & FLAG_REQUIRED) != 0;
+    bool found = compared && FNABI_TEXT_IS(name, "hal");
+    if (name.data == NULL || ((flags & FLAG_OPTIONAL) != 0 && !found)) continue;
     fnabi_pack_array(d->w, 2);
     pack(d->w, name);
-    fnabi_pack_uint(d->w, (uint32_t)version);
+    fnabi_pack_uint(d->w, compared ? (uint32_t)version : 0);
     written++;
   }
   fnabi_pack_close(d->w, head, written);
@@ -70,7 +74,8 @@ static bool write_imports(demands* d) {
     fnabi_pack_array(d->w, 3);
     pack(d->w, import->name);
     pack(d->w, import->cconv);
-    fnabi_pack_uint(d->w, (fnabi_fb_int(&b->fb, &view, flags) & 1) != 0);
+    bool optional = (fnabi_fb_int(&b->fb, &view, flags) & FLAG_OPTIONAL) != 0;
+    fnabi_pack_uint(d->w, !optional);
     written++;
   }
   fnabi_pack_close(d->w, head, written);

@@ -19,14 +19,15 @@ typedef struct device {
   fnabi_text driver, machine;
 } device;
 
+enum { HOSTS = 64 };
+
 typedef struct verdict {
   fnabi_writer* w;
   fnabi_reader* r; /* the demands */
   size_t causes;
   set all, refused, unknown, mistaken;
-  fnabi_vector hosts; /* names, each with a NUL */
+  fnabi_text hosts[HOSTS]; /* names in the demands */
   size_t host_count;
-  bool no_memory;
   device on;
 } verdict;
 
@@ -145,30 +146,16 @@ static bool is_known(fnabi_text module) {
   return find(&fnabi_release_modules, module, &rows) != 0;
 }
 
-enum { HOSTS = 64 };
-/* Adds a module that the host has to register; after many, no more. */
-static void add_host(verdict* v, fnabi_text name) {
-  const char* all = (const char*)v->hosts.data;
-  if (name.size == 0 || memchr(name.data, 0, name.size) != NULL ||
-      v->host_count == HOSTS)
-    return;
-  for (size_t at = 0; at < v->hosts.size; at += strlen(all + at) + 1)
-    if (compare(name, all + at) == 0) return;
-  /* both or neither: the names are read up to their NULs */
-  if (!fnabi_vector_reserve(&v->hosts, name.size + 1)) {
-    v->no_memory = true;
-    return;
-  }
-  v->host_count++;
-  fnabi_vector_append(&v->hosts, name.data, name.size);
-  fnabi_vector_append(&v->hosts, "", 1);
+static bool has_host(const verdict* v, fnabi_text name) {
+  for (size_t i = 0; i < v->host_count; i++)
+    if (fnabi_text_equal(v->hosts[i], name)) return true;
+  return false;
 }
 
-static bool has_host(const verdict* v, fnabi_text name) {
-  const char* all = (const char*)v->hosts.data;
-  for (size_t at = 0; at < v->hosts.size; at += strlen(all + at) + 1)
-    if (compare(name, all + at) == 0) return true;
-  return false;
+/* Adds a module that the host has to register; after many, no more. */
+static void add_host(verdict* v, fnabi_text name) {
+  if (name.size != 0 && v->host_count < HOSTS && !has_host(v, name))
+    v->hosts[v->host_count++] = name;
 }
 
 /* -------------------------------------------------------------------- demands */
@@ -296,7 +283,9 @@ static bool judge_imports(verdict* v) {
         !take_text(v->r, &cconv) || !take_number(v->r, 1, &required))
       return false;
     fnabi_text module = before_dot(name);
-    if (is_known(module)) judge_import(v, name, cconv, required != 0);
+    /* no module is without a name */
+    if (is_known(module) || module.size == 0)
+      judge_import(v, name, cconv, required != 0);
     if (required != 0 && module.size < name.size &&
         !FNABI_TEXT_IS(module, "hal"))
       add_host(v, module);
@@ -500,8 +489,6 @@ static bool judge_inner(verdict* v, const format* f) {
   v->refused |= inner.refused;
   v->unknown |= inner.unknown;
   v->mistaken |= inner.mistaken;
-  v->no_memory |= inner.no_memory;
-  free(inner.hosts.data);
   return good;
 }
 
@@ -593,17 +580,10 @@ int64_t fnabi_runtime_verdict(const uint8_t* demands, size_t demands_size,
           UNKNOWN);
   fnabi_pack_close(&w, place, v.causes);
   place = fnabi_pack_open(&w);
-  size_t hosts = 0;
-  for (size_t at = 0; at < v.hosts.size; hosts++) {
-    const char* name = (const char*)v.hosts.data + at;
-    fnabi_pack_text(&w, name, strlen(name));
-    at += strlen(name) + 1;
-  }
-  fnabi_pack_close(&w, place, hosts);
+  for (size_t i = 0; i < v.host_count; i++) pack(&w, v.hosts[i]);
+  fnabi_pack_close(&w, place, v.host_count);
   fnabi_pack_uint(&w, v.refused);
   fnabi_pack_uint(&w, v.unknown & ~v.refused);
-  free(v.hosts.data);
-  if (v.no_memory) return fnabi_fail(error, FNABI_MEMORY, 0, NULL);
   return good ? (int64_t)w.size : fnabi_fail(error, FNABI_MESSAGE, r.at, NULL);
 }
 

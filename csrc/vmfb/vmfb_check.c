@@ -8,7 +8,7 @@
 #include "vmfb/vmfb.h"
 
 #define FEATURES 0xF /* EXT_F32, EXT_F64, YIELD, UNWIND */
-#define FLAGS 0x3    /* REQUIRED, OPTIONAL */
+#define FLAGS (FLAG_REQUIRED | FLAG_OPTIONAL)
 #define NO_INDEX SIZE_MAX
 #define STEPS 4 /* the longest path below the root */
 

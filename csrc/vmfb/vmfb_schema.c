@@ -55,18 +55,17 @@ static const fnabi_fb_field signature_fields[] = {
 const fnabi_fb_table fnabi_vmfb_signature = {SIGNATURE, COUNT(signature_fields),
                                              signature_fields};
 
-#define REQUIRED 1 /* flag bit 0 */
 static const fnabi_fb_field dependency_fields[] = {
     STRING(0, "name"),
     SCALAR(1, "minimum_version", FNABI_FB_U32, 0),
-    SCALAR(2, "flags", FNABI_FB_U32, REQUIRED),
+    SCALAR(2, "flags", FNABI_FB_U32, FLAG_REQUIRED),
 };
 DEFINE(dependency, DEPENDENCY, dependency_fields);
 
 static const fnabi_fb_field import_fields[] = {
     STRING(0, "full_name"),
     TABLE(1, "signature", fnabi_vmfb_signature),
-    SCALAR(2, "flags", FNABI_FB_U32, REQUIRED),
+    SCALAR(2, "flags", FNABI_FB_U32, FLAG_REQUIRED),
 };
 DEFINE(import, IMPORT, import_fields);
 

@@ -857,6 +857,9 @@ def test_modules_that_a_host_must_register() -> None:
         'breaking  imports["x.a"].flags removed: OPTIONAL'
     ]
     assert of_modules(imports=(one, optional)) == ['notice    imports["x.a"].flags added: OPTIONAL']
+    assert of_modules(imports=(optional, [("x.a", "0i_v", 0)])) == [
+        'breaking  imports["x.a"].flags changed: OPTIONAL => none'
+    ]
     known = [("hal_loader.executable.load", "0rrr_r", 1)]
     more = [*known, ("hal_loader.executable.query_support", "0r_i", 1)]
     path = 'imports["hal_loader.executable.{}"].calling_convention added: '.format
@@ -885,6 +888,12 @@ def test_dependencies_that_a_host_must_register() -> None:
     ]
     assert of_modules(dependencies=(optional, one)) == [
         f"breaking  {path('x')}flags removed: OPTIONAL"
+    ]
+    assert of_modules(dependencies=(optional, [("x", 1, 3)])) == [
+        f"notice    {path('x')}flags changed: OPTIONAL => REQUIRED|OPTIONAL"
+    ]
+    assert of_modules(dependencies=([("x", 1, 0)], [("x", 2, 0)])) == [
+        f"notice    {path('x')}minimum_version changed: 1 => 2",
     ]
     loader = [("hal_loader", 0, 1)], [("hal_loader", 1, 1)]
     assert of_modules(dependencies=loader) == [

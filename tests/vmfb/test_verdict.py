@@ -214,7 +214,7 @@ def test_hosts_are_named_up_to_a_limit() -> None:
     names = [b"", b".f", b"odd\0.f", *(b"host%d.f" % number for number in range(70))]
     data = module(Table({0: String(b"m"), 6: Vector([Table({0: String(each)}) for each in names])}))
     verdict = vmfb.from_buffer(data).runs_on(vmfb.releases()[-1])
-    assert verdict.hosts == tuple(f"host{number}" for number in range(64))
+    assert verdict.hosts == ("odd\0", *(f"host{number}" for number in range(63)))
 
 
 def test_a_segment_without_bytes_need_not_be_there() -> None:
@@ -252,6 +252,30 @@ def test_an_import_without_a_module(flags: bytes) -> None:
         "imported_functions[0].full_name",
         "error",
     )
+
+
+def root_with(field: int, entry: Table) -> bytes:
+    return module(Table({0: String(b"m"), field: Vector([entry]), 13: struct.pack("<I", 17 << 16)}))
+
+
+@pytest.mark.parametrize("flags", range(4))
+def test_flags_as_the_runtime_reads_them(flags: int) -> None:
+    """One that is not optional is required, and versions of required ones are compared."""
+    release = installed()
+    for name in (".f", ".", "hal.none", "hal.a\0b", "a.f", "a\0b.f", "\0.f", "hal.fence.create"):
+        entry = Table({0: String(name.encode()), 2: struct.pack("<I", flags)})
+        data = root_with(6, entry)
+        verdict = vmfb.from_buffer(data).runs_on(release, driver="local-sync")
+        assert (loaded(data) == "") == (verdict.loads and not verdict.hosts), name
+        module = name.partition(".")[0]
+        if verdict.loads and module != "hal":
+            assert verdict.hosts == (() if flags & 2 else (module,))
+    for name in ("hal", "a", "hal\0", "a\0b", "."):
+        for version in (0, 1 << 20):
+            numbers = struct.pack("<I", version), struct.pack("<I", flags)
+            data = root_with(5, Table({0: String(name.encode()), 1: numbers[0], 2: numbers[1]}))
+            verdict = vmfb.from_buffer(data).runs_on(release, driver="local-sync")
+            assert (loaded(data) == "") == (verdict.loads and not verdict.hosts), (name, version)
 
 
 def test_causes_in_words() -> None:

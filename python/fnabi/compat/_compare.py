@@ -276,9 +276,13 @@ class _Required(NamedTuple):
 
 
 def _required(module: Module) -> _Required:
-    needed = DependencyFlags.REQUIRED
-    versions = {d.name: d.minimum_version for d in module.dependencies if d.flags & needed}
-    functions = {i.full_name: i for i in module.imports if i.flags & ImportFlags.REQUIRED}
+    compared, optional = DependencyFlags.REQUIRED, DependencyFlags.OPTIONAL
+    versions = {
+        each.name: each.minimum_version if each.flags & compared else 0
+        for each in module.dependencies
+        if not each.flags & optional
+    }
+    functions = {i.full_name: i for i in module.imports if not i.flags & ImportFlags.OPTIONAL}
     return _Required(versions, functions, {*versions, *(i.module for i in functions.values())})
 
 

@@ -35,14 +35,21 @@ class Features(IntFlag, boundary=KEEP):
 
 
 class DependencyFlags(IntFlag, boundary=KEEP):
-    """How a dependency is resolved, as bits; unknown bits are kept."""
+    """How a dependency is resolved, as bits; unknown bits are kept.
+
+    The runtime requires one that is not ``OPTIONAL``, and compares the versions of one that is
+    ``REQUIRED``.
+    """
 
     REQUIRED = 1 << 0
     OPTIONAL = 1 << 1
 
 
 class ImportFlags(IntFlag, boundary=KEEP):
-    """How an import is resolved, as bits; unknown bits are kept."""
+    """How an import is resolved, as bits; unknown bits are kept.
+
+    The runtime requires one that is not ``OPTIONAL``.
+    """
 
     REQUIRED = 1 << 0
     OPTIONAL = 1 << 1
