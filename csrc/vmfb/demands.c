@@ -267,12 +267,18 @@ static bool check_module(demands* d, int32_t* code) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
   fnabi_bytecode* b = d->b;
   size_t place, signatures, functions;
+  fnabi_text name;
+  if (!fnabi_fb_string(&b->fb, &b->root, &fields[MODULE_NAME], &name.data,
+                       &name.size))
+    return false;
   if (!fnabi_fb_tables(&b->fb, &b->root, &fields[MODULE_SIGNATURES], &place,
                        &signatures) ||
       !fnabi_fb_flat(&b->fb, &b->root, &fields[MODULE_FUNCTIONS], &place,
                      &functions))
     return false;
-  if (signatures != functions)
+  if (name.size == 0)
+    *code = FNABI_MODULE_NAME;
+  else if (signatures != functions)
     *code = FNABI_MODULE_COUNT;
   else if ((int64_t)b->value_bytes < 0 || (int64_t)b->ref_count < 0)
     *code = FNABI_MODULE_NEGATIVE;

@@ -273,7 +273,8 @@ static void judge_import(verdict* v, fnabi_text name, fnabi_text cconv,
   end(v, o);
 }
 
-static bool judge_imports(verdict* v) {
+/* Finds the modules that functions are required of, or judges the functions. */
+static bool take_imports(verdict* v, bool judged) {
   size_t count;
   if (!fnabi_unpack_array(v->r, &count)) return false;
   for (; count > 0; count--) {
@@ -283,14 +284,24 @@ static bool judge_imports(verdict* v) {
         !take_text(v->r, &cconv) || !take_number(v->r, 1, &required))
       return false;
     fnabi_text module = before_dot(name);
-    /* no module is without a name */
-    if (is_known(module) || module.size == 0)
+    bool hal = FNABI_TEXT_IS(module, "hal");
+    if (!judged) {
+      if (required != 0 && module.size < name.size && !hal) add_host(v, module);
+      continue;
+    }
+    bool there = required != 0 || hal || has_host(v, module);
+    if (there && (is_known(module) || module.size == 0)) /* none is nameless */
       judge_import(v, name, cconv, required != 0);
-    if (required != 0 && module.size < name.size &&
-        !FNABI_TEXT_IS(module, "hal"))
-      add_host(v, module);
   }
   return true;
+}
+
+/* An optional function of a module that is not there has no convention. */
+static bool judge_imports(verdict* v) {
+  fnabi_reader start = *v->r;
+  if (!take_imports(v, false)) return false;
+  *v->r = start;
+  return take_imports(v, true);
 }
 
 /* A type of a module that the host brings may be registered by that. */

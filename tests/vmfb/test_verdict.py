@@ -7,8 +7,11 @@ import os
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
@@ -276,6 +279,66 @@ def test_flags_as_the_runtime_reads_them(flags: int) -> None:
             data = root_with(5, Table({0: String(name.encode()), 1: numbers[0], 2: numbers[1]}))
             verdict = vmfb.from_buffer(data).runs_on(release, driver="local-sync")
             assert (loaded(data) == "") == (verdict.loads and not verdict.hosts), (name, version)
+
+
+MODULE_NAMES = b"m", b"m", b"hal", b"x.y", b""
+TYPES = (
+    *(b"i32", b"f32", b"!vm.buffer", b"!vm.list<i32>", b"!vm.list<", b"!vm.ref<?>", b"?", b"!"),
+    *(b"!hal.buffer", b"!hal.none", b"hal.fence", b"!hal.fence ", b"!!hal.fence", b"!custom.type"),
+)
+IMPORTS = (
+    *((b"hal.fence.create", each) for each in (b"0ri_r", b"0rii_r", b"", None)),
+    *((b"hal.buffer.length", each) for each in (b"0r_I", b"0r_i", b"0r_I ", b"1r_I")),
+    *((b"hal_inline.buffer.wrap", b"0rII_r"), (b"io_parameters.load", b"0v_v")),
+    *((b"custom.f", b"0i_v"), (b"HAL.fence.create", b"0ri_r"), (b"vm.x", b""), (b"m.f", b"0v_v")),
+)
+DEPENDENCIES = b"hal", b"hal", b"vm", b"hal_inline", b"io_parameters", b"vmvx", b"custom", b"m"
+
+
+def random_root(random: Random) -> Table:
+    """Tables of types, dependencies and imports, each of which a runtime may refuse."""
+
+    def number(*choices: int) -> bytes:
+        return struct.pack("<I", random.choice(choices))
+
+    def some(entry: Callable[[], Table]) -> Vector:
+        return Vector([entry() for _ in range(random.randrange(3))])
+
+    def imported() -> Table:
+        name, convention = random.choice(IMPORTS)
+        fields: dict[int, Any] = {0: String(name), 2: number(0, 1, 1, 2, 3, 6)}
+        if convention is not None:
+            fields[1] = Table({0: String(convention)})
+        return Table(fields)
+
+    def dependency() -> Table:
+        version, flags = number(0, 1, 6, 7, 8, 1 << 31), number(0, 1, 1, 2, 3, 7)
+        return Table({0: String(random.choice(DEPENDENCIES)), 1: version, 2: flags})
+
+    return Table(
+        {
+            0: String(random.choice(MODULE_NAMES)),
+            4: some(lambda: Table({0: String(random.choice(TYPES))})),
+            5: some(dependency) if random.random() < 0.5 else Vector([]),
+            6: some(imported),
+            13: number(*[17 << 16] * 9, 17 << 16 | 1, 16 << 16, 18 << 16),
+        }
+    )
+
+
+def test_random_tables_load_as_the_verdict_says() -> None:
+    release, random, loads = installed(), Random(1), 0
+    for _ in range(600):
+        data = module(random_root(random))
+        try:
+            verdict = vmfb.from_buffer(data).runs_on(release, driver="local-sync")
+        except fnabi.FormatError:
+            assert loaded(data) != ""
+            continue
+        said = loaded(data)
+        assert (said == "") == (verdict.loads is True and not verdict.hosts), (said, verdict)
+        loads += said == ""
+    assert 60 < loads < 540
 
 
 def test_causes_in_words() -> None:
