@@ -477,12 +477,13 @@ static bool read_segment(fnabi_bytecode* b, const fnabi_fb_view* view,
     return true;
   }
   uint64_t base = fnabi_vmfb_rodata_base(&b->fb);
-  uint64_t room = file_size > base ? file_size - base : 0;
+  uint64_t room = file_size - base;
   uint64_t offset =
       (uint64_t)fnabi_fb_int(&b->fb, view, &fields[RODATA_OFFSET]);
   segment->size = (uint64_t)fnabi_fb_int(&b->fb, view, &fields[RODATA_LENGTH]);
   segment->offset = base + offset;
-  if (segment->size <= room && offset <= room - segment->size)
+  if (base <= file_size && segment->size <= room &&
+      offset <= room - segment->size)
     segment->data = file + base + offset;
   return true;
 }

@@ -227,7 +227,7 @@ static bool is_cut(const demands* d) {
   const fnabi_fb* fb = &d->b->fb;
   if (d->size <= fb->origin + fb->size) return false;
   for (size_t i = 0; i < d->b->rodata_count; i++)
-    if (d->b->rodata[i].data == NULL && d->b->rodata[i].size != 0) return true;
+    if (d->b->rodata[i].data == NULL) return true;
   return false;
 }
 

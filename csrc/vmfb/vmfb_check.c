@@ -16,7 +16,7 @@ typedef struct check {
   fnabi_fb fb;
   fnabi_fb_view root;
   fnabi_writer* w;
-  uint64_t rodata_size; /* bytes after rodata_base */
+  uint64_t file_size;
   size_t signatures, functions, locations, bytecode;
   size_t findings;
   /* The path of the current check. A failed step stays, for the error. */
@@ -229,7 +229,9 @@ static bool check_rodata(check* c, const fnabi_fb_view* view,
       (uint64_t)fnabi_fb_int(&c->fb, view, &fields[RODATA_OFFSET]);
   uint64_t length =
       (uint64_t)fnabi_fb_int(&c->fb, view, &fields[RODATA_LENGTH]);
-  return is_inside(offset, length, c->rodata_size) ||
+  uint64_t base = fnabi_vmfb_rodata_base(&c->fb);
+  return (base <= c->file_size &&
+          is_inside(offset, length, c->file_size - base)) ||
          find(c, FNABI_MODULE_RANGE, place_of(view, &fields[RODATA_OFFSET]),
               NULL);
 }
@@ -463,9 +465,8 @@ static bool check_duplicates(check* c, const fnabi_fb_field* field) {
 
 static bool check_module(check* c, size_t file_size) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
-  uint64_t base = fnabi_vmfb_rodata_base(&c->fb);
   size_t place;
-  c->rodata_size = file_size > base ? file_size - base : 0;
+  c->file_size = file_size;
   if (!fnabi_fb_tables(&c->fb, &c->root, &fields[MODULE_SIGNATURES], &place,
                        &c->signatures) ||
       !fnabi_fb_flat(&c->fb, &c->root, &fields[MODULE_FUNCTIONS], &place,
