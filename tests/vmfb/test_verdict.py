@@ -19,8 +19,8 @@ import fnabi
 from fnabi import vmfb
 from fnabi.cli import main
 from fnabi.vmfb._verdict import parse_releases
-from support.flatbuffer import String, Table, Vector, module
-from support.installed_runtime import installed, loaded, runtime
+from support.flatbuffer import Numbers, String, Table, Vector, module
+from support.installed_runtime import installed, loaded, loading, runtime
 from support.paths import DATA, ROOT
 
 MODULES = sorted(
@@ -283,6 +283,32 @@ def test_flags_as_the_runtime_reads_them(flags: int) -> None:
             data = root_with(5, Table({0: String(name.encode()), 1: numbers[0], 2: numbers[1]}))
             verdict = vmfb.from_buffer(data).runs_on(release, driver="local-sync")
             assert (loaded(data) == "") == (verdict.loads and not verdict.hosts), (name, version)
+
+
+DESCRIPTORS = [
+    *(("bytecode_offset", each) for each in (0, 1, 4, -1)),
+    *(("bytecode_length", each) for each in (4, 3, 5, 0, -1)),
+    *(("block_count", each) for each in (1, 0, 2, 32767)),
+    *(("i32_register_count", each) for each in (0, 1, -1, 32767)),
+    *(("ref_register_count", each) for each in (0, 1, -1, 32767)),
+]
+
+
+@pytest.mark.parametrize(("field", "number"), DESCRIPTORS)
+def test_descriptors_of_functions(field: str, number: int) -> None:
+    values = {"bytecode_offset": 0, "bytecode_length": 4, "requirements": 0, "reserved": 0}
+    values |= {"block_count": 1, "i32_register_count": 0, "ref_register_count": 0, field: number}
+    fields: dict[int, Any] = {
+        0: String(b"m"),
+        8: Vector([Table({0: String(b"0v_v")})]),
+        12: Numbers(struct.pack("<iiIhhhh", *values.values()), 20),
+        13: struct.pack("<I", 17 << 16),
+        14: Numbers(b"\x79\x5a\0\0"),
+    }
+    data = module(Table(fields))
+    verdict = vmfb.from_buffer(data).runs_on(installed())
+    with loading() as load:
+        assert (load(data) == "loads") is verdict.loads
 
 
 MODULE_NAMES = b"m", b"m", b"hal", b"x.y", b""
