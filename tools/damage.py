@@ -17,6 +17,7 @@ import json
 import os
 import pickle
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -634,6 +635,10 @@ def run_verb(verb: str, seed: str, count: int, folder: Path) -> int:
     return faults(found)
 
 
+LOOSE = "errors that are neither a line, nor one over a text and a caret"
+_ERRORS = re.compile(rb"(fnabi: [^\n]*\n([^\n]*\n *\^\n)?)*")
+
+
 def what_is_wrong(status: int, printed: bytes, complaint: bytes) -> str | None:
     """Return what is wrong with the end of a command, or None."""
     if status not in STATUSES:
@@ -643,6 +648,8 @@ def what_is_wrong(status: int, printed: bytes, complaint: bytes) -> str | None:
         return "FAULT: a traceback, or what terminals obey"
     if status and not (complaint or printed):
         return f"FAULT: nothing is said about status {status}"
+    if not _ERRORS.fullmatch(complaint):
+        return f"FAULT: {LOOSE}"
     return None
 
 

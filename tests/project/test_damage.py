@@ -100,6 +100,9 @@ def test_what_ends_the_process_is_a_fault(tmp_path: Path) -> None:
         (1, b"", b"", "FAULT: nothing is said about status 1"),
         (0, b"\x1b[31m", b"", "FAULT: a traceback, or what terminals obey"),
         (1, b"", b"Traceback (most", "FAULT: a traceback, or what terminals obey"),
+        (1, b"", b"fnabi: x\nI1!\n  ^\nfnabi: y\n", None),
+        (1, b"", b"fnabi: x\nI1!\n", f"FAULT: {damage.LOOSE}"),
+        (1, b"", b"usage: x\n", f"FAULT: {damage.LOOSE}"),
     ],
 )
 def test_ends_of_commands(status: int, printed: bytes, complaint: bytes, text: str | None) -> None:
