@@ -58,19 +58,20 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "verify {}.vmfb",
-        "verify --runtime 3.13.0 {}.vmfb",
-        "scan {}.vmfb",
-        "find .",
-        "diff one two",
-        "check-abi --update {}.abi.json {}.vmfb",
-        "inspect --extract all {} one/{}.vmfb",
-        "decode --abi raw {}",
-    ],
-)
+NAMING = [
+    "verify {}.vmfb",
+    "verify --runtime 3.13.0 {}.vmfb",
+    "scan {}.vmfb",
+    "find .",
+    "diff one two",
+    "check-abi --update {}.abi.json {}.vmfb",
+    "inspect --extract all {} one/{}.vmfb",
+    "decode --abi raw {}",
+]
+"""Command lines that show the name of a file."""
+
+
+@pytest.mark.parametrize("words", NAMING)
 @pytest.mark.parametrize("name", ["::stop-commands::x", " ::error::x", "x ##[error]y"])
 def test_no_line_has_a_command_of_github(run, here: Path, words: str, name: str) -> None:
     """The runner looks for ``::name::`` where a line begins, and for ``##[name]`` anywhere."""
@@ -80,6 +81,22 @@ def test_no_line_has_a_command_of_github(run, here: Path, words: str, name: str)
     _, out, error = run(*(word.format(name) for word in words.split(" ")))
     assert re.search(r"\\x3a:|#\\x23\[", out + error)
     assert not re.search(r"^\s*::|##\[", out + error, re.MULTILINE)
+
+
+@pytest.mark.parametrize("colour", ["", "1"])
+@pytest.mark.parametrize("words", NAMING)
+def test_no_folded_line_begins_with_a_command_of_github(
+    run, here: Path, monkeypatch: pytest.MonkeyPatch, words: str, colour: str
+) -> None:
+    """Whatever word a line is folded before."""
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("FORCE_COLOR", colour)
+    name = f"{'a' * 40} ::error::x"
+    for folder in here, here / "one", here / "two":
+        folder.mkdir(exist_ok=True)
+        shutil.copy(CLASSIFIER, folder / f"{name}.vmfb")
+    _, out, error = run(*(word.format(name) for word in words.split(" ")))
+    assert not re.search(r"^\s*::", out + error, re.MULTILINE)
 
 
 # ------------------------------------------------------------------ functions with bad texts

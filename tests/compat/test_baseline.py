@@ -233,6 +233,18 @@ def test_markdown_escapes_names(text: str) -> None:
     assert {part.content for part in parts} - {*codes} <= own | {"", "unreadable", "notice"}
 
 
+def test_markdown_has_no_command_of_github() -> None:
+    """It may be printed in a workflow, whose runner obeys ``##[NAME]`` anywhere in a line."""
+    change = Change("changed", "notice", "attrs", "##[error]x", None, "x ##[error]y")
+    found = [
+        FileComparison("##[error]x", "unreadable", problem="##[error]x"),
+        FileComparison("##[error]x", "compatible", Comparison((change,))),
+    ]
+    text = report.write(found, "markdown")
+    assert "##[" not in text
+    assert "`#\\x23[error]x`" in text
+
+
 def test_annotations_escape_names() -> None:
     found = [FileComparison("a,b:c%\n.vmfb", "unreadable", problem="100%\n::error::x")]
     lines = report.write(found, "github").splitlines()

@@ -159,6 +159,15 @@ def test_a_function_that_only_fails(tmp_path, capsys) -> None:
     assert capsys.readouterr().out == "@f0\n"
 
 
+def test_no_name_is_a_command_of_github(tmp_path, capsys) -> None:
+    path = tmp_path / "chain.vmfb"
+    path.write_bytes(CHAIN.read_bytes().replace(b"main_dispatch_0", b"##[error]_xxxxx"))
+    assert main(["inspect", "--dispatches", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "##[" not in shown
+    assert shown.count("dispatch #\\x23[error]_xxxxx") == 10
+
+
 @pytest.mark.parametrize("file", MODULES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_agrees_with_the_instructions(file) -> None:
     """Each step is a call in the disassembly, in the same order, of what it says."""

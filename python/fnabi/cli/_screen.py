@@ -112,7 +112,7 @@ class Screen:
         for line in lines:
             while first < len(spans) and spans[first][1] <= line.start:
                 first += 1
-            print(" " * line.indent + self._painted(text, spans, first, line))
+            print(printed(" " * line.indent + self._painted(text, spans, first, line)))
 
     def _lines(self, text: str, parts: tuple[Part, ...], hang: int | None) -> list[Line]:
         width = self.width or 0
@@ -201,7 +201,8 @@ def _widest(text: str, lines: list[Line]) -> int:
 
 
 def _cut(text: str, lines: Iterable[Line]) -> list[str]:
-    return [" " * each.indent + text[each.start : each.end].rstrip() for each in lines]
+    """Return the lines of a text, of which each may begin as a command of GitHub's runner."""
+    return [printed(" " * each.indent + text[each.start : each.end].rstrip()) for each in lines]
 
 
 def _spans(parts: tuple[Part, ...], size: int) -> Iterator[tuple[int, int, str]]:

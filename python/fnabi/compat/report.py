@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fnabi._base.arguments import argument_error, check_items
-from fnabi._base.text import one_line, plain
+from fnabi._base.text import one_line, plain, printed
 from fnabi._base.version import VERSION
 from fnabi.compat._change import Change, Severity, counted_changes
 from fnabi.compat._folders import FileComparison, FileCompatibility, whole_verdict
@@ -126,7 +126,7 @@ def _markdown(files: Sequence[FileComparison]) -> str:
     for name, severity, function, text in rows:
         shown = f"**{severity}**" if severity in ("breaking", "unreadable") else severity
         lines.append(f"| {shown} | {code(one_line(name))} | {code(function)} | {code(text)} |")
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(map(printed, lines)).rstrip() + "\n"
 
 
 def _github(files: Sequence[FileComparison]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fnabi import vmfb
 from fnabi.cli._arguments import no_function
-from fnabi.cli._screen import Screen, one_line, plain
+from fnabi.cli._screen import Screen, one_line, plain, printed
 from fnabi.cli._values import fields
 from fnabi.cli.verbs.inspect._diagram import diagram
 from fnabi.errors import FormatError, NotFoundError
@@ -38,7 +38,8 @@ def print_dispatches(arguments: argparse.Namespace, module: vmfb.Module) -> int:
         functions = [None if each is None else _json(each, memory) for each in wanted]
         print(json.dumps({"schema": _DISPATCHES_SCHEMA, "functions": functions}, indent=2))
     else:
-        print("\n\n".join(plain(str(each)) for each in wanted if each is not None))
+        text = "\n\n".join(plain(str(each)) for each in wanted if each is not None)
+        print("\n".join(map(printed, text.split("\n"))))
     return 0
 
 
