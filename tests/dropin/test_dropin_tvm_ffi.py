@@ -574,6 +574,13 @@ def test_exceptions_cross_with_both_attributes():
     assert "in fails" in caught.value.__tvm_ffi_error__.backtrace
 
 
+@pytest.mark.parametrize("kind", ["SystemExit", "KeyboardInterrupt", "GeneratorExit"])
+def test_no_kind_ends_the_program(kind):
+    with pytest.raises(RuntimeError, match="text"):
+        ours.testing.test_raise_error(kind, "text")
+    assert type(ours.core.Error(kind, "text").py_error()) is RuntimeError
+
+
 def test_registered_errors():
     @ours.register_error
     class DropinError(RuntimeError):

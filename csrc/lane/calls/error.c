@@ -168,7 +168,15 @@ end:
 
 /* ------------------------------------------- an error as a Python exception */
 
-/* The builtin class with the name of a kind. Borrowed. */
+/* Whether `except Exception` catches the exceptions of a class: a callee must
+ * not end the program with a SystemExit. */
+static bool is_caught(PyObject* class) {
+  return PyExceptionClass_Check(class) &&
+         PyType_IsSubtype((PyTypeObject*)class, (PyTypeObject*)PyExc_Exception);
+}
+
+/* The class that is registered for a kind, or the builtin one of that name.
+ * Borrowed. */
 static PyObject* class_of_kind(PyObject* kind) {
   /* the function should have set a Python error */
   if (PyUnicode_CompareWithASCIIString(kind, "EnvErrorAlreadySet") == 0)
@@ -176,8 +184,9 @@ static PyObject* class_of_kind(PyObject* kind) {
   PyObject* class = NULL;
   if (lane_current_dialect != NULL && lane_current_dialect->errors != NULL)
     class = PyDict_GetItem(lane_current_dialect->errors, kind);
-  if (class == NULL) class = PyDict_GetItem(PyEval_GetBuiltins(), kind);
-  return class && PyExceptionClass_Check(class) ? class : PyExc_RuntimeError;
+  if (class != NULL && PyExceptionClass_Check(class)) return class;
+  class = PyDict_GetItem(PyEval_GetBuiltins(), kind);
+  return class && is_caught(class) ? class : PyExc_RuntimeError;
 }
 
 /* Creates an exception of a class. If the class cannot be created from a

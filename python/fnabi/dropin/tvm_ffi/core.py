@@ -101,7 +101,7 @@ class Error(lane.Error, Object):
     def py_error(self) -> BaseException:
         """Return the exception that its kind names."""
         named = ERROR_NAME_TO_TYPE.get(self.kind) or vars(builtins).get(self.kind)
-        known = isinstance(named, type) and issubclass(named, BaseException)
+        known = isinstance(named, type) and issubclass(named, Exception)
         error: Any = (named if known else RuntimeError)(self.message)  # type: ignore[misc]
         error.__tvm_ffi_error__ = error.ffi_error = self
         made: BaseException = error

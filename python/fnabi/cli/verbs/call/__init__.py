@@ -98,11 +98,9 @@ def run(arguments: argparse.Namespace) -> int:
     before = [digest(value) for value in args]
     try:
         result = function(*args)
-    except FnabiError:
+    except (FnabiError, KeyboardInterrupt):
         raise
-    except BaseException as problem:  # the library chose the kind, which may be SystemExit
-        if isinstance(problem, KeyboardInterrupt) and not hasattr(problem, "ffi_error"):
-            raise
+    except BaseException as problem:  # the library may have set one of Python, such as SystemExit
         first, *more = _indented(f"{type(problem).__name__}: {problem}").split("\n")
         if isinstance(problem, TypeError):
             more += [f"  {line}" for line in _told_of_lists(given, made, function)]
