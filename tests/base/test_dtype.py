@@ -8,7 +8,7 @@ import time
 import pytest
 
 from fnabi import CallError, FormatError, declaration, iree_abi, pattern, raw
-from fnabi.errors import ArgumentTypeError, ArgumentValueError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, RangeError
 from fnabi.types import Buffer, DType, Scalar, Signature
 
 np = pytest.importorskip("numpy")
@@ -173,7 +173,7 @@ def test_lanes():
     assert DType("signed", 4, lanes=2).itemsize == 1
     assert DType("bool", 1, lanes=8).itemsize == 8
     assert str(DType("float", 4, "e2m1fn", 2)) == "float4_e2m1fnx2"
-    many = (DType("float", 32, lanes=lanes) for lanes in (0, -1, 2**29, 2**31, 2**70))
+    many = (DType("float", 32, lanes=lanes) for lanes in (0, -1, 2**29, 2**31, 2**62))
     for bad in (DType("signed", 4, lanes=2), *many):
         with pytest.raises(CallError, match=r"^DType\.to_numpy: NumPy has no "):
             bad.to_numpy()
@@ -185,6 +185,13 @@ def test_texts_have_at_most_nine_digits():
     for text in ("int0000000032", "int32x00000002", f"int{'9' * 5000}"):
         with pytest.raises(CallError, match="no dtype has the name"):
             DType.parse(text)
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**5000], ids=["large", "low", "huge"])
+def test_numbers_fit_in_int64(number: int) -> None:
+    for name, values in ("bits", (number,)), ("lanes", (32, "", number)):
+        with pytest.raises(RangeError, match=rf"^DType: {name}: .* does not fit in int64$"):
+            DType("float", *values)
 
 
 def test_handles():

@@ -87,6 +87,11 @@ def use(manager: Any) -> None:
         pass
 
 
+def given(value: Any, other: object) -> Any:
+    """Return a value, or another one for None and what is empty, which mean nothing."""
+    return other if value is None or type(value) in (dict, list) else value
+
+
 WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
     "AnyArray": [fnabi.AnyArray],
     "Array": [fnabi.Array],
@@ -100,11 +105,11 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
         lambda x: fnabi.Catalog(None).find(function=x),
         lambda x: fnabi.Catalog(None).sql(x),
         lambda x: new_catalog().check_calls(x),
-        lambda x: fnabi.Catalog(None).check_calls(batch(), baseline=x or 3),
-        lambda x: fnabi.Catalog(None).check_calls(batch(), columns=x or 3),
+        lambda x: fnabi.Catalog(None).check_calls(batch(), baseline=given(x, 3)),
+        lambda x: fnabi.Catalog(None).check_calls(batch(), columns=given(x, 3)),
         lambda x: fnabi.Catalog(None).check_calls(batch(), columns={"model": x}),
-        lambda x: fnabi.Catalog(None).check_calls(batch(), files=x or 3),
-        lambda x: fnabi.Catalog(None).check_calls(batch(), limit=x or "3"),
+        lambda x: fnabi.Catalog(None).check_calls(batch(), files=given(x, 3)),
+        lambda x: fnabi.Catalog(None).check_calls(batch(), limit=given(x, "3")),
     ],
     "DType": [
         fnabi.DType,
@@ -637,7 +642,68 @@ def test_a_missing_file_is_a_file_not_found_error_with_its_name(name: str) -> No
     assert str(caught.value).startswith(f"{MISSING}: ")
 
 
-JUNK = [None, 5, -1, 1.5, b"junk", "junk", "é", "a\0b", [], {}, object()]
+RELEASED = memoryview(b"junk")
+RELEASED.release()
+
+JUNK = [
+    *(None, 5, -1, 10**5000, -(10**5000), 1.5, b"junk", "junk", "é", "a\0b", [], {}, object()),
+    RELEASED,
+]
+if find_spec("numpy"):
+    import numpy as np
+
+    JUNK += [np.array([]), np.array(3), np.zeros(2, "i4,f4")]
+
+
+class NoIterator:
+    def __iter__(self) -> Any:
+        return 5
+
+
+class Closed:
+    closed = True
+
+    def read(self, size: int) -> bytes:
+        raise ValueError("closed")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "call"),
+    [
+        (
+            fnabi.ArgumentTypeError,
+            "Catalog.update: paths: expected paths, got NoIterator",
+            lambda: fnabi.Catalog(None).update(NoIterator()),
+        ),
+        (
+            fnabi.ArgumentTypeError,
+            "use_tensors: type: expected fnabi.Tensor or a type with a DLPack exchange API, got"
+            " tuple",
+            lambda: use(fnabi.use_tensors(("x",))),  # type: ignore[arg-type]
+        ),
+        (
+            fnabi.ArgumentValueError,
+            "decode_columns: strings: the file is closed",
+            lambda: fnabi.decode_columns(Closed(), "raw"),
+        ),
+        (
+            fnabi.ArgumentValueError,
+            "Function.from_address: address: expected the address of a function, got an int that"
+            " does not fit in size_t",
+            lambda: fnabi.Function.from_address(-1),
+        ),
+        (
+            fnabi.ArgumentValueError,
+            "from_dlpack: x: the memoryview was released",
+            lambda: fnabi.from_dlpack(RELEASED),
+        ),
+    ],
+)
+def test_what_python_refuses_later(
+    kind: type[Exception], text: str, call: Callable[[], object]
+) -> None:
+    with pytest.raises(kind, match=f"^{re.escape(text)}$"):
+        call()
 
 
 @pytest.mark.parametrize(("name", "call"), cases(WRONG_TYPE))
@@ -647,6 +713,8 @@ def test_junk_never_ends_in_an_error_of_python(
     package_of(name)
     monkeypatch.chdir(tmp_path)
     for junk in JUNK:
+        if name == "use_torch_stream" and junk is RELEASED:
+            continue  # a context manager, whose exception comes out
         try:
             call(junk)
         except (fnabi.FnabiError, OSError, IndexError):
@@ -654,7 +722,7 @@ def test_junk_never_ends_in_an_error_of_python(
         except Exception as problem:
             *_, last = traceback.extract_tb(problem.__traceback__)
             if last.filename.startswith((str(Path(fnabi.__file__).parent), __file__)):
-                pytest.fail(f"{junk!r}: {problem!r}")
+                pytest.fail(f"{type(junk)}: {problem!r}")
 
 
 def test_a_damaged_library_is_a_library_error(tmp_path: Path) -> None:

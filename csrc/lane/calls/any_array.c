@@ -32,8 +32,9 @@ static PyObject* array_new(PyTypeObject* type, PyObject* args,
                                    &values))
     return NULL;
   (void)type;
-  PyObject* each = PyObject_GetIter(values);
-  if (each == NULL && PyErr_ExceptionMatches(PyExc_TypeError))
+  PyObject* each = lane_iterator(values);
+  if (each == NULL &&
+      (PyErr_ExceptionMatches(PyExc_TypeError) || PyMemoryView_Check(values)))
     lane_type_error_got(values, "AnyArray: values: expected an iterable");
   PyObject* fast = each != NULL ? lane_list(each) : NULL;
   Py_XDECREF(each);

@@ -133,7 +133,7 @@ static fnabi_seq_object* own_values(PyObject* values, const char* function,
   if (PyList_Check(values) || PyTuple_Check(values)) {
     items = Py_NewRef(values);
   } else {
-    PyObject* iterator = PyObject_GetIter(values);
+    PyObject* iterator = lane_iterator(values);
     if (iterator == NULL) {
       lane_type_error_got(values, "%s: values: expected an iterable", function);
       return NULL;
@@ -307,11 +307,12 @@ static PyObject* item(PyObject* self, Py_ssize_t i) {
 
 /* Converts a negative index. The result may be out of range. */
 static int index_of(PyObject* self, PyObject* key, Py_ssize_t* i) {
-  if (!PyIndex_Check(key))
-    return lane_type_error_got(key, "%s: index: expected int or slice",
-                               name_of(self));
-  *i = PyNumber_AsSsize_t(key, PyExc_IndexError);
-  if (*i == -1 && PyErr_Occurred()) return -1;
+  *i = PyNumber_AsSsize_t(key, PyExc_IndexError); /* -1 if it is no index */
+  if (*i == -1 && PyErr_Occurred())
+    return PyErr_ExceptionMatches(PyExc_TypeError)
+               ? lane_type_error_got(key, "%s: index: expected int or slice",
+                                     name_of(self))
+               : -1;
   if (*i < 0) *i += length(self);
   return 0;
 }

@@ -60,16 +60,19 @@ static PyObject* function_from_address(PyObject* type, PyObject* args,
   if (!PyArg_ParseTupleAndKeywords(args, named, "O|O$p:from_address", keywords,
                                    &number, &keep, &is_packed))
     return NULL;
-  void* address = PyLong_Check(number) ? PyLong_AsVoidPtr(number) : NULL;
-  if (address == NULL) {
+  size_t place = PyLong_Check(number) ? PyLong_AsSize_t(number) : 0;
+  if (place == 0 || PyErr_Occurred()) {
     static const char expected[] =
         "Function.from_address: address: expected the address of a function";
-    if (PyLong_Check(number))
-      lane_value_error("%s, got %R", expected, number);
-    else
+    if (!PyLong_Check(number))
       lane_type_error_got(number, "%s", expected);
+    else if (place == 0)
+      lane_value_error("%s, got 0", expected);
+    else if (lane_clear())
+      lane_value_error("%s, got an int that does not fit in size_t", expected);
     return NULL;
   }
+  void* address = (void*)place;
   if (is_packed) {
     fnabi_object* code = lane_code_packed(address, keep);
     return code ? lane_function_of_object(code) : NULL;

@@ -151,7 +151,7 @@ static int pairs_of(pairs* p, PyObject* source, const char* function) {
   if (is_mapping) {
     list = PyMapping_Items(source);
   } else {
-    PyObject* iterator = PyObject_GetIter(source);
+    PyObject* iterator = lane_iterator(source);
     if (iterator == NULL)
       return lane_type_error_got(
           source, "%s: pairs: expected a mapping, or pairs of key and value",

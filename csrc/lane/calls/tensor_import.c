@@ -180,7 +180,10 @@ static int lend_dims(fnabi_dl_tensor* view, const Py_ssize_t* shape,
 int lane_tensor_of_buffer(PyObject* array, fnabi_any* out) {
   /* Nobody else can release our own memoryview. */
   PyObject* keep = PyMemoryView_FromObject(array);
-  if (keep == NULL) return -1;
+  if (keep == NULL)
+    return PyMemoryView_Check(array) && lane_clear()
+               ? lane_value_error("the memoryview was released")
+               : -1;
   Py_buffer buffer;
   int status = PyObject_GetBuffer(keep, &buffer, PyBUF_RECORDS_RO);
   if (status == 0) {

@@ -38,6 +38,13 @@ int lane_interrupted(void) {
   return -1;
 }
 
+PyObject* lane_iterator(PyObject* values) {
+  PyObject* iterator = PyObject_GetIter(values);
+  /* CPython gives that of a released memoryview together with an exception */
+  if (iterator != NULL && PyErr_Occurred()) Py_CLEAR(iterator);
+  return iterator;
+}
+
 PyObject* lane_list(PyObject* iterator) {
   PyObject *list = PyList_New(0), *item;
   while (list != NULL && (item = PyIter_Next(iterator)) != NULL) {

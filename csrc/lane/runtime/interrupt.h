@@ -33,6 +33,9 @@ static inline int lane_step(Py_ssize_t i) {
   return i % LANE_PART == LANE_PART - 1 ? lane_work(4 * LANE_PART) : 0;
 }
 
+/* An iterator of any iterable. */
+PyObject* lane_iterator(PyObject* values);
+
 /* What is left of an iterator, as a list. */
 PyObject* lane_list(PyObject* iterator);
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from fnabi._base.text import cut
@@ -68,6 +68,21 @@ def check_attribute(where: str, value: object, name: str, expected: str) -> None
         raise ArgumentTypeError(f"{where}: expected {expected}, got {type_name(value)}") from None
 
 
+def iterator_of(where: str, values: Iterable[T], expected: str) -> Iterator[T]:
+    """Return the iterator of an argument; a text and the contents of a file have no items.
+
+    Raises:
+        ArgumentTypeError: when it has none. An array without dims has none, though its type has.
+
+    """
+    try:
+        if not isinstance(values, (str, bytes, bytearray, memoryview)):
+            return iter(values)
+    except TypeError:
+        pass
+    raise ArgumentTypeError(f"{where}: expected {expected}, got {type_name(values)}")
+
+
 def check_items(where: str, values: Iterable[T], *types: Any) -> list[T]:
     """Return the items of an argument, which must be an iterable of objects of some types.
 
@@ -76,15 +91,7 @@ def check_items(where: str, values: Iterable[T], *types: Any) -> list[T]:
 
     """
     names = " or ".join(each.__name__ for each in types)
-    try:
-        if isinstance(values, (str, bytes)):
-            raise TypeError
-        iterator = iter(values)  # an array without dims has none, though its type has
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{where}: expected an iterable of {names}, got {type_name(values)}"
-        ) from None
-    items = list(iterator)
+    items = list(iterator_of(where, values, f"an iterable of {names}"))
     for index, item in enumerate(items):
         if not isinstance(item, types):
             raise ArgumentTypeError(f"{where}[{index}]: expected {names}, got {type_name(item)}")

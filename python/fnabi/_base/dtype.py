@@ -12,7 +12,14 @@ import msgspec
 from fnabi._base.arguments import argument_error
 from fnabi._base.core import Data, data_bytes
 from fnabi._base.text import cut
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError, type_name
+from fnabi.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    MissingPackageError,
+    RangeError,
+    shown_int,
+    type_name,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,12 +130,14 @@ class _DTypeMeta(msgspec.StructMeta):
                         "DType: bits: missing beside format and lanes, which a name contains"
                     )
                 return _parsed(kind, "DType: kind")
-            if kind not in _KINDS:
+            if not isinstance(kind, str) or kind not in _KINDS:
                 kinds = f"one of {', '.join(_KINDS)}"
                 raise argument_error("DType: kind", kinds, kind, str)
             for name, number in ("bits", bits), ("lanes", lanes):
                 if not isinstance(number, int):
                     raise ArgumentTypeError(f"DType: {name}: expected int, got {type_name(number)}")
+                if not -(2**63) <= number < 2**63:
+                    raise RangeError(f"DType: {name}: {shown_int(number)} does not fit in int64")
             if not isinstance(format, str):
                 raise ArgumentTypeError(f"DType: format: expected str, got {type_name(format)}")
             # members of enums and bools have other texts than plain values

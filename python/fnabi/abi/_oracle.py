@@ -538,6 +538,10 @@ def _ints(values: Sequence[int], name: str) -> tuple[int, ...]:
         ints = tuple(map(index, values))
     except TypeError as problem:
         raise ArgumentTypeError(f"{name}: expected a sequence of ints: {problem}") from problem
+    except ValueError as problem:
+        if not isinstance(values, memoryview):
+            raise
+        raise ArgumentValueError(f"{name}: {problem}") from None  # it was released
     for place, value in enumerate(ints):
         if value < 0:
             raise ArgumentValueError(f"{name}[{place}] is {value}, expected at least 0")

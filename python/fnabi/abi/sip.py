@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from fnabi._base import core, records
-from fnabi._base.arguments import argument_error, check_type
+from fnabi._base.arguments import argument_error, check_type, iterator_of
 from fnabi._base.core import Data
 from fnabi._fnabi import lib
 from fnabi.abi._mangle import SipSignatureMangler, SipSignatureParser
@@ -173,7 +173,7 @@ def to_string(text: Data, side: Literal["inputs", "results"]) -> str:
         },
 
     """
-    if side not in ("inputs", "results"):
+    if not isinstance(side, str) or side not in ("inputs", "results"):
         raise argument_error("sip.to_string: side", "'inputs' or 'results'", side, str)
     data = core.data_bytes(text, "sip.to_string")
     parse(data)
@@ -266,7 +266,8 @@ def _flatten(node: Node | None, values: Any, flat: dict[int, Any]) -> None:
             raise Mismatch("expected None: the structure is empty")
         return
     if _is_dense(node):
-        if not isinstance(values, SequenceABC) or isinstance(values, (str, bytes, bytearray)):
+        no_list = str, bytes, bytearray, memoryview
+        if not isinstance(values, SequenceABC) or isinstance(values, no_list):
             raise Mismatch(
                 f"expected a list or tuple, got {type_name(values)}", kind=ArgumentTypeError
             )
@@ -311,11 +312,10 @@ def unflatten(structure: Node | None, flat: Iterable[Any]) -> Any:
 
     """
     places = _places(structure, "sip.unflatten")
-    if isinstance(flat, (str, bytes, bytearray, Mapping)) or not hasattr(flat, "__iter__"):
-        raise ArgumentTypeError(
-            f"sip.unflatten: flat: expected a list or tuple, got {type_name(flat)}"
-        )
-    values = list(flat)
+    where, expected = "sip.unflatten: flat", "a list or tuple"
+    if isinstance(flat, Mapping):
+        raise argument_error(where, expected, flat)
+    values = list(iterator_of(where, flat, expected))
     if len(places) != len(values):
         raise ArgumentValueError(
             f"sip.unflatten: flat: expected {len(places)} values, got {len(values)}"

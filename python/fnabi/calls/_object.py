@@ -11,7 +11,7 @@ from operator import index
 from typing import Any, Self, SupportsIndex
 
 from fnabi._base.lane import Object
-from fnabi.errors import ArgumentTypeError, CallError, RangeError, shown_int
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, RangeError, shown_int
 
 __all__ = ["Object", "Shape"]
 
@@ -43,6 +43,10 @@ class Shape(tuple[int, ...]):
             self = super().__new__(cls, map(index, dims))
         except TypeError as error:
             raise ArgumentTypeError(f"Shape: dims: expected an iterable of ints: {error}") from None
+        except ValueError as error:
+            if not isinstance(dims, memoryview):
+                raise
+            raise ArgumentValueError(f"Shape: dims: {error}") from None  # it was released
         for i, dim in enumerate(self):
             if not -(2**63) <= dim < 2**63:
                 raise RangeError(

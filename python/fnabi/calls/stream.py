@@ -155,6 +155,9 @@ def use_tensors(type: type[Any]) -> Iterator[None]:
         <fnabi.Tensor of shape (2,), float32 on cpu:0>
 
     """
+    if isinstance(type, tuple):  # as the lane returns for what was chosen before
+        expected = "fnabi.Tensor or a type with a DLPack exchange API"
+        raise argument_error("use_tensors: type", expected, type)
     old = lane.set_tensors(type)
     try:
         yield

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from fnabi._base import core
+from fnabi._base.arguments import iterator_of
 from fnabi._base.capsule import Plain, check_memory, export_array, export_schema, export_stream
 from fnabi._base.files import Found, Options, reason
 from fnabi._base.progress import Advance, Wanted, check_wanted, show
@@ -30,7 +31,7 @@ from fnabi._base.text import one_line
 from fnabi._base.url import is_remote, public
 from fnabi._fnabi import ffi, lib
 from fnabi.abi.iree_abi import Signature
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, FormatError, contrast, type_name
+from fnabi.errors import ArgumentValueError, FormatError, contrast, type_name
 from fnabi.vmfb._export import Source
 from fnabi.vmfb._walk import Path, walk
 
@@ -268,15 +269,8 @@ class Scan:
         check_wanted(progress, "vmfb.scan")
         if isinstance(paths, (str, os.PathLike)):
             paths = (paths,)
-        try:
-            if isinstance(paths, bytes):  # contents, and its items no paths
-                raise TypeError
-            self._once = iter(paths) is paths
-        except TypeError:
-            raise ArgumentTypeError(
-                "vmfb.scan: paths: expected paths or an iterable of them,"
-                f" got {type(paths).__name__}"
-            ) from None
+        each = iterator_of("vmfb.scan: paths", paths, "paths or an iterable of them")
+        self._once = each is paths
         self._paths: Iterable[Path | Found] | None = paths
         self._lenient = bool(lenient)
         self._threads = threads

@@ -10,6 +10,7 @@ from stat import S_ISDIR
 from typing import TypeAlias
 
 from fnabi._base import lane
+from fnabi._base.arguments import iterator_of
 from fnabi._base.files import Found, Options, irregular, with_bytes
 from fnabi._base.url import is_remote, public
 from fnabi.errors import ArgumentTypeError, type_name
@@ -53,10 +54,7 @@ def walk(
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = (paths,)
-    if not isinstance(paths, Iterable) or isinstance(paths, bytes):
-        expected = "expected paths or an iterable of them"
-        raise ArgumentTypeError(f"{function}: paths: {expected}, got {type_name(paths)}")
-    for path in paths:
+    for path in iterator_of(f"{function}: paths", paths, "paths or an iterable of them"):
         if isinstance(path, Found):
             yield path
             continue

@@ -37,6 +37,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fnabi._base import core
+from fnabi._base.arguments import iterator_of
 from fnabi._base.files import Options, path_text, with_bytes
 from fnabi._base.moment import Moment, check_past, parse_moment, shown_moment
 from fnabi._base.progress import Wanted
@@ -568,9 +569,7 @@ def _named(paths: Path | Iterable[Path], where: str) -> dict[str, str]:
     if isinstance(paths, (str, os.PathLike)):
         paths = (paths,)
     found: dict[str, str] = {}
-    if isinstance(paths, bytes) or not isinstance(paths, Iterable):
-        raise ArgumentTypeError(f"{where}: expected paths, got {type_name(paths)}")
-    for path in paths:
+    for path in iterator_of(where, paths, "paths"):
         if not isinstance(path, (str, os.PathLike)):
             raise ArgumentTypeError(f"{where}: expected paths, got {type_name(path)}")
         name = public(with_bytes(where, os.fsdecode(path)))

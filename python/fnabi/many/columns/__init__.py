@@ -639,6 +639,8 @@ def decode_columns(
             return Columns(abi, collect(split_arrow(strings, threads), abi))
         strings = [None] * len(strings)
     if hasattr(strings, "read"):
+        if getattr(strings, "closed", False) is True:
+            raise ArgumentValueError("decode_columns: strings: the file is closed")
         found = split_file(strings, threads, _LINES, min(max_line, sys.maxsize))
         return Columns(abi, collect((shares for _, shares, _ in found), abi))
     if isinstance(strings, str):
