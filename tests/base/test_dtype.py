@@ -1,6 +1,7 @@
 """Element types: sizes, NumPy dtypes, buffer formats."""
 
 import enum
+import re
 import subprocess
 import sys
 import time
@@ -114,6 +115,19 @@ def test_missing_packages_are_named(monkeypatch):
     with pytest.raises(CallError, match=r"^DType\.to_numpy: NumPy is not installed"):
         DType("float", 32).to_numpy()
     with pytest.raises(CallError, match=r"^DType\.from_numpy: NumPy is not installed"):
+        DType.from_numpy("f4")
+
+
+def test_a_numpy_that_cannot_be_imported_is_not_called_missing(monkeypatch, tmp_path):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "numpy"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "numpy.py").write_text(
+        "try:\n    import fnabi.no_part\n"
+        "except ImportError as problem:\n    raise ImportError('advice\\n' * 20) from problem\n"
+    )
+    text = "DType.from_numpy: NumPy cannot be imported: No module named 'fnabi.no_part'"
+    with pytest.raises(CallError, match=f"^{re.escape(text)}$"):
         DType.from_numpy("f4")
 
 

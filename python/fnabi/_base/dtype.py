@@ -379,8 +379,10 @@ def load_numpy(purpose: str) -> Any:
     """Import `numpy`, for those functions only that need it."""
     try:
         import numpy as np
-    except ImportError:
-        raise MissingPackageError(
-            f"{purpose}: NumPy is not installed (pip install numpy)"
-        ) from None
+    except ImportError as problem:
+        why = "is not installed (pip install numpy)"
+        if not (isinstance(problem, ModuleNotFoundError) and problem.name == "numpy"):
+            # its own text is a page of advice around the cause
+            why = f"cannot be imported: {' '.join(str(problem.__cause__ or problem).split())}"
+        raise MissingPackageError(f"{purpose}: NumPy {why}") from None
     return np

@@ -35,7 +35,7 @@ _NUMBERS = "biuf"
 
 def parse_argument(index: int, text: str) -> Any:
     if text.startswith("@"):
-        return load_array(text[1:], "fnabi call")
+        return load_array(text[1:], "call")
     typed = _TYPED.fullmatch(text)
     type = typed and _buffer(index, typed[1])
     if typed and type:
@@ -104,7 +104,7 @@ def _array(what: str, value: Any, type: tuple[DType, tuple[Dim, ...] | None] | N
     One number fills a shape, and a flat list is reshaped. Without a type, floats are float32, as
     in frameworks, whole numbers int64, or uint64 if one is above it, and true and false bool.
     """
-    numpy = load_numpy("fnabi call")
+    numpy = load_numpy("call")
     try:
         found = numpy.array(value)
     except ValueError:
@@ -128,7 +128,7 @@ def _array(what: str, value: Any, type: tuple[DType, tuple[Dim, ...] | None] | N
 
 def _exact(what: str, value: Any, found: Any, dtype: DType | None) -> Any:
     """Return the whole numbers that NumPy has made floats of, because one is above int64."""
-    numpy = load_numpy("fnabi call")
+    numpy = load_numpy("call")
     numbers = [*numpy.array(value, object).flat]
     if any(isinstance(each, float) for each in numbers):
         return found
@@ -142,7 +142,7 @@ def _exact(what: str, value: Any, found: Any, dtype: DType | None) -> Any:
 
 
 def _cast(what: str, found: Any, dtype: DType) -> Any:
-    numpy = load_numpy("fnabi call")
+    numpy = load_numpy("call")
     if found.dtype.kind == "f" and dtype.kind not in _FLOATS:
         raise ArgumentError(f"{what}: expected whole numbers, got floats")
     with numpy.errstate(all="ignore"):  # what does not fit is an error below
@@ -166,7 +166,7 @@ def _shaped(what: str, made: Any, dims: tuple[Dim, ...]) -> Any:
     size = math.prod(shape)
     if made.ndim == 0 and -1 not in shape:
         try:
-            return load_numpy("fnabi call").full(shape, made)
+            return load_numpy("call").full(shape, made)
         except (MemoryError, ValueError):
             raise ArgumentError(f"{what}: {size:,} elements are too many for memory") from None
     if made.ndim == 1 and shape.count(-1) == 0 and made.size == size:
@@ -226,7 +226,7 @@ def digest(value: Any) -> bytes | None:
     """Return a hash of an array's bytes, with which a change shows; None for any other value."""
     if not hasattr(value, "dtype"):
         return None
-    numpy = load_numpy("fnabi call")
+    numpy = load_numpy("call")
     if not value.nbytes:
         return b""
     if not value.flags.c_contiguous and value.flags.f_contiguous:
@@ -250,7 +250,7 @@ def show(value: Any, width: int | None = None) -> str:
     has_tensor = _has_tensor(value)
     if width is None or not (has_tensor or hasattr(value, "dtype")):
         return repr(_arrays(value) if has_tensor else value)
-    with load_numpy("fnabi call").printoptions(linewidth=width):
+    with load_numpy("call").printoptions(linewidth=width):
         return repr(_arrays(value) if has_tensor else value)
 
 
@@ -312,7 +312,7 @@ def _data(array: Any) -> Any:
         pairs = array.reshape(-1).view(array.real.dtype)
         array = pairs.reshape(*array.shape, 2)
     data = array.tolist()
-    if array.dtype.kind == "f" and not load_numpy("fnabi call").isfinite(array).all():
+    if array.dtype.kind == "f" and not load_numpy("call").isfinite(array).all():
         return _finite(data)
     return data
 

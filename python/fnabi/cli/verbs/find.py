@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         from fnabi.cli._call_values import ArgumentError, load_array  # slow
 
         try:
-            arrays = [load_array(path, "fnabi find: --accepts") for path in arguments.accepts]
+            arrays = [load_array(path, "--accepts") for path in arguments.accepts]
             for path, array in zip(arguments.accepts, arrays, strict=True):
                 value_of_array(array, path)
         except (ArgumentError, CallError) as problem:

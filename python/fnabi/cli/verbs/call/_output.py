@@ -50,7 +50,7 @@ def save(
         OSError: A file cannot be written.
 
     """
-    numpy = load_numpy("fnabi call --output")
+    numpy = load_numpy("--output")
     parts = _parts(result)
     names = Names(expected=[name for name, _ in (*parts, *changed)])
     values = [(names.add(name), _saved(numpy, name, each)) for name, each in parts]
@@ -111,7 +111,7 @@ def _saved(numpy: Any, name: str, value: Any) -> Any:
 def _with_dtype(name: str, array: Any) -> Any:
     """Return an array whose dtype a file of NumPy can name, as it cannot those of ml_dtypes."""
     try:
-        is_named = load_numpy("fnabi call --output").dtype(array.dtype.str) == array.dtype
+        is_named = load_numpy("--output").dtype(array.dtype.str) == array.dtype
     except TypeError:
         is_named = False
     if not is_named:
