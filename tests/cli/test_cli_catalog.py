@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import struct
 import sys
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
@@ -358,6 +359,14 @@ def test_find_by_arrays(capsys: pytest.CaptureFixture[str]) -> None:
     numpy.save("objects.npy", numpy.array([{}]), allow_pickle=True)
     wrong = run(capsys, "find", "releases", "--accepts", "objects.npy", status=3)
     assert wrong == "fnabi: objects.npy: an array of Python objects, expected numbers\n"
+    head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }" + b" " * 20_000 + b"\n"
+    Path("long.npy").write_bytes(
+        b"\x93NUMPY\x02\0" + struct.pack("<I", len(head)) + head + b"\0\0\x80?"
+    )
+    wrong = run(capsys, "find", "releases", "--accepts", "long.npy", status=3)
+    assert wrong == (
+        "fnabi: long.npy: a header that is too long, expected at most 10,000 characters\n"
+    )
     numpy.save("foreign.npy", numpy.zeros(2, numpy.dtype(float).newbyteorder()))
     wrong = run(capsys, "find", "releases", "--accepts", "scores.npy", "foreign.npy", status=3)
     assert wrong.startswith("fnabi: foreign.npy: ")

@@ -217,6 +217,8 @@ def _fault_of_npy(text: str) -> str:
     """Return what is wrong with a file that NumPy does not read, without its words for callers."""
     if "magic string" in text:
         return "not a valid .npy file, expected one that numpy.save has written"
+    if "max_header_size" in text:  # a text that names allow_pickle too
+        return "a header that is too long, expected at most 10,000 characters"
     if "allow_pickle" in text:
         return "an array of Python objects, expected numbers"
     return f"not a valid .npy file: {text}"
