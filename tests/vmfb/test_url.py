@@ -90,6 +90,32 @@ def test_secrets_of_urls(kind: str) -> None:
         assert shown(SIGNED[kind].replace("SECRET", secret)) == expected
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("passwords", "tokens", "secrets", "api_keys", "apikeys", "jwts", "password1", "passwd1"),
+        *("pass1", "pwd2", "token2", "TOKEN2", "accessToken2", "apikey2", "client_secret2"),
+        *("signature1", "sig2", "auth2", "tokens_2", "api-key-2", "PaSs", "sIg", "user_pw", "pw"),
+        *("pat", "cred", "creds", "authcode", "access_code", "passkey", "psk", "oauth", "n_token"),
+    ],
+)
+def test_names_that_sound_like_a_secret(name: str) -> None:
+    assert shown(f"https://h/a.vmfb?{name}=hunter2&a=1") == "https://h/a.vmfb?a=1"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("path", "paths", "page", "pages", "page2", "author", "authors", "pattern", "patch"),
+        *("sign", "compass", "passes", "sass", "keys", "codes", "credit", "spw"),
+        *("max_tokens", "numTokens"),
+    ],
+)
+def test_names_that_sound_harmless(name: str) -> None:
+    url = f"https://h/a.vmfb?{name}=hunter2&a=1"
+    assert shown(url) == url
+
+
 def test_options_are_written_without_values() -> None:
     options = HiddenOptions(key="SECRET", client_kwargs={"token": "SECRET"})
     for written in (repr(options), str(options), f"{[options]}"):

@@ -16,15 +16,23 @@ _SECRETS = {
     *("sig", "signature", "secret", "token", "password", "passwd", "passphrase", "passcode"),
     *("pass", "pwd", "credential", "credentials", "jwt", "bearer", "auth", "authorization", "hmac"),
     *("otp", "cookie", "cookies", "sas", "hdnts", "hdnea", "hdntl"),
+    *("pw", "pat", "cred", "psk", "passkey", "oauth", "authcode"),
 }
-"""Words in the names of parameters, and of options of file systems, whose values give access."""
+"""Words in the names of parameters, and of options of file systems, whose values give access.
+
+So do those with digits, or a plural s, at their ends.
+"""
 
 _SECRET_ENDS = (
     *("signature", "secret", "token", "password", "passwd", "credential", "credentials"),
     *("apikey", "accesskey", "accesskeyid", "accountkey", "privatekey", "secretkey", "sharedkey"),
     *("signingkey", "subscriptionkey", "masterkey", "authkey", "connectionstring", "accessid"),
+    "accesscode",
 )
 """What such names end in, without regard to what is between their words."""
+
+_COUNTS = {"max", "min", "num", "n", "count", "total"}
+"""Words in the names of numbers of something, such as ``max_tokens``, which gives no access."""
 
 _UNCERTAIN = {"key", "code", "session", "sessionid", "sid", "ticket", "nonce", "acl", "id"}
 """Names of parameters whose values give access if they look random."""
@@ -173,13 +181,25 @@ def _plain_query(query: str, depth: int) -> str:
 
 
 def _gives_access(name: str) -> bool:
-    words = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
-    found = re.findall(r"[a-z0-9]+", words)
+    lower = name.lower()
+    split = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
+    words = re.findall(r"[a-z0-9]+", split)
+    found = [*words, *re.findall(r"[a-z0-9]+", lower)]  # of PaSs too
+    ends = ["".join(words)]
+    if _COUNTS.isdisjoint(words):
+        found += map(_singular, found[:])
+        ends += map(_singular, ends[:])
     return (
         not _SECRETS.isdisjoint(found)
-        or "".join(found).endswith(_SECRET_ENDS)
-        or re.fullmatch(_SIGNED, name.lower()) is not None
+        or any(each.endswith(_SECRET_ENDS) for each in ends)
+        or re.fullmatch(_SIGNED, lower) is not None
     )
+
+
+def _singular(word: str) -> str:
+    """Return a word without digits, and without the s of a plural, at its end."""
+    word = word.rstrip("0123456789")
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 # -------------------------------------------------------------------------------------------- texts
