@@ -83,6 +83,22 @@ def iterator_of(where: str, values: Iterable[T], expected: str) -> Iterator[T]:
     raise ArgumentTypeError(f"{where}: expected {expected}, got {type_name(values)}")
 
 
+def listed(where: str, values: T) -> T | list[Any]:
+    """Return an argument, or the items of a memoryview: CPython iterates over a released one.
+
+    Raises:
+        ArgumentValueError: when it was released, or Python cannot read its items.
+
+    """
+    if not isinstance(values, memoryview):
+        return values
+    try:
+        items: list[Any] = values.tolist()
+    except (ValueError, NotImplementedError) as problem:
+        raise ArgumentValueError(f"{where}: {problem}") from None
+    return items
+
+
 def check_items(where: str, values: Iterable[T], *types: Any) -> list[T]:
     """Return the items of an argument, which must be an iterable of objects of some types.
 

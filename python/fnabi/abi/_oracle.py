@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec.structs import force_setattr
 
-from fnabi._base.arguments import argument_error
+from fnabi._base.arguments import argument_error, listed
 from fnabi._base.dtype import load_numpy
 from fnabi.errors import (
     ArgumentTypeError,
@@ -535,13 +535,9 @@ def _int(value: int, name: str) -> int:
 
 def _ints(values: Sequence[int], name: str) -> tuple[int, ...]:
     try:
-        ints = tuple(map(index, values))
+        ints = tuple(map(index, listed(name, values)))
     except TypeError as problem:
         raise ArgumentTypeError(f"{name}: expected a sequence of ints: {problem}") from problem
-    except ValueError as problem:
-        if not isinstance(values, memoryview):
-            raise
-        raise ArgumentValueError(f"{name}: {problem}") from None  # it was released
     for place, value in enumerate(ints):
         if value < 0:
             raise ArgumentValueError(f"{name}[{place}] is {value}, expected at least 0")

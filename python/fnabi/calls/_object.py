@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any, Self, SupportsIndex
 
+from fnabi._base.arguments import listed
 from fnabi._base.lane import Object
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, RangeError, shown_int
+from fnabi.errors import ArgumentTypeError, CallError, RangeError, shown_int
 
 __all__ = ["Object", "Shape"]
 
@@ -40,13 +41,9 @@ class Shape(tuple[int, ...]):
 
     def __new__(cls, dims: Iterable[SupportsIndex] = (), /) -> Self:
         try:
-            self = super().__new__(cls, map(index, dims))
+            self = super().__new__(cls, map(index, listed("Shape: dims", dims)))
         except TypeError as error:
             raise ArgumentTypeError(f"Shape: dims: expected an iterable of ints: {error}") from None
-        except ValueError as error:
-            if not isinstance(dims, memoryview):
-                raise
-            raise ArgumentValueError(f"Shape: dims: {error}") from None  # it was released
         for i, dim in enumerate(self):
             if not -(2**63) <= dim < 2**63:
                 raise RangeError(
