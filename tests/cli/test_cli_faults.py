@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import os
 import platform
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from fnabi import parameters
 from fnabi._base import lane
 from fnabi.cli._running import _Mapped
 from support.faults import Fault, Faults, Outcome, faults
@@ -471,6 +474,30 @@ def test_a_mapped_file_that_is_cut(started: Faults, folder: Path) -> None:
                 continue
             found = started.run(Fault.CUT, argv, number, number)
             assert (found.status, found.out, found.err) == (bad_input, "", told), argv
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["p.irpa", "p.gguf", "p.safetensors", "small.safetensors"])
+def test_a_file_of_parameters_that_is_cut(started: Faults, folder: Path, name: str) -> None:
+    count = 1000 if name == "small.safetensors" else 30_000
+    if name == "p.irpa":
+        entries = struct.pack("<QI", 60, 0).ljust(64, b"\0") * count
+        end = 96 + len(entries)
+        numbers = 0, 0, 88, 0, 0, count, 96, len(entries), end, 0, end, 0
+        data = struct.pack("<4sHHQQQQ6Q8x", b"IRPA", *numbers) + entries
+    elif name == "p.gguf":
+        data = b"GGUF" + struct.pack("<IQQ", 3, 0, count) + bytes(13 * count + 64)
+    else:
+        pytest.importorskip("safetensors")
+        entry = {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}
+        text = json.dumps({str(each): entry for each in range(count)}).encode()
+        data = struct.pack("<Q", len(text)) + text
+    (folder / name).write_bytes(data)
+    parameters.read(folder / name)
+    number = 2 if name == "p.safetensors" else 1  # fnabi maps it before its package does
+    found = started.run(Fault.CUT, ["verify", f"--against={name}", CLASSIFIER], number, number)
+    told = f"fnabi: {name}: file cut by another program while it was read\n"
+    assert (found.status, found.out, found.err) == (1, "", told)
 
 
 def test_the_first_mapped_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

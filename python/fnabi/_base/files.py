@@ -81,6 +81,12 @@ before_mapping: Callable[[str], object] | None = None
 """What the command does before a file is mapped; see `lane.end_when_cut`."""
 
 
+def announce_mapping(path: Path) -> None:
+    """Do what is done before a file is mapped, by fnabi or by another package."""
+    if before_mapping is not None:
+        before_mapping(os.fspath(path))
+
+
 class MappedFile:
     """The state of a file when it was mapped, to compare with its state now."""
 
@@ -128,8 +134,7 @@ def read_or_map(path: Path) -> tuple[bytes | mmap.mmap, MappedFile | None]:
             except OSError as problem:
                 problem.filename = path
                 raise
-        if before_mapping is not None:
-            before_mapping(os.fspath(path))
+        announce_mapping(path)
         state = MappedFile(file, path)  # first: what changes from here on is noticed
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), state
 

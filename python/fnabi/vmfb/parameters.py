@@ -39,7 +39,7 @@ from math import prod
 from typing import Any, Literal, TypeAlias
 
 from fnabi._base.arguments import check_items, check_type
-from fnabi._base.files import check_regular, open_file, path_text
+from fnabi._base.files import announce_mapping, check_regular, path_text, read_or_map
 from fnabi._base.text import cut
 from fnabi.errors import FormatError, MissingPackageError
 from fnabi.vmfb._records import Finding
@@ -85,12 +85,14 @@ def read(path: str | os.PathLike[str]) -> Index:
     """
     path = path_text("parameters.read: path", path)
     check_regular(path)
-    with open_file(path) as file:
-        start = file.read(9)
-        if start[:4] in (b"IRPA", b"GGUF"):
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                return read_archive(data) if start[:4] == b"IRPA" else read_gguf(data)
-    if len(start) == 9 and start[8:] == b"{":  # after the size of the header
+    data, mapped = read_or_map(path)
+    if data[:4] == b"IRPA":
+        return read_archive(data)
+    if data[:4] == b"GGUF":
+        return read_gguf(data)
+    if data[8:9] == b"{":  # after the size of the header
+        if mapped is None:
+            announce_mapping(path)  # by the package
         return _read_safetensors(path)
     expected = '"IRPA", "GGUF" or a safetensors header'
     raise FormatError("parameters", 0, reason="not a file of parameters", expected=expected)
