@@ -6,6 +6,7 @@ import json
 import os
 import re
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
@@ -256,8 +257,12 @@ def test_types_of_gguf() -> None:
     [
         (b"GGUF", "4 bytes are outside the file"),
         (b"GGUF" + struct.pack("<IQQ", 4, 0, 0), "unknown version 4"),
-        (b"GGUF" + struct.pack("<IQQ", 3, 2**63, 0), "8 bytes are outside the file"),
-        (b"GGUF" + struct.pack("<IQQ", 3, 0, 2**63), "8 bytes are outside the file"),
+        (gguf(count=2**63), f"{2**63} tensors are outside the file"),
+        (gguf(tensors=tensor(), count=6), "6 tensors are outside the file"),
+        (
+            b"GGUF" + struct.pack("<IQQ", 3, 0, 2**63),
+            f"{2**63} pairs of metadata are outside the file",
+        ),
         (gguf(struct.pack("<Q", 2**40)), f"{2**40} bytes are outside the file"),
         (gguf(pair(8, struct.pack("<Q", 2**40))), f"{2**40} bytes are outside the file"),
         (gguf(pair(9, struct.pack("<IQ", 0, 2**40))), f"{2**40} bytes are outside the file"),
@@ -283,6 +288,32 @@ def test_damaged_gguf(data: bytes, reason: str) -> None:
         parameters.read_gguf(data)
     assert caught.value.code == "gguf"
     assert caught.value.offset <= len(data)
+
+
+LONG_NAME = edited(64, struct.pack("<Q", 2**39))
+"""An archive whose names take so much."""
+
+
+@pytest.mark.parametrize(
+    ("head", "code"),
+    [
+        (b"GGUF" + struct.pack("<IQQ", 3, 2**35, 0), "gguf"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 0, 2**35), "gguf"),
+        (gguf(text(b"a") + struct.pack("<IIQ", 9, 8, 2**35)), "gguf"),
+        (gguf(tensors=struct.pack("<Q", 2**39), count=1), "gguf"),
+        (LONG_NAME[:124] + struct.pack("<Q", 2**39) + LONG_NAME[132:], "work"),
+    ],
+)
+def test_sparse_files(tmp_path: Path, head: bytes, code: str) -> None:
+    """What is made of a file is bounded where it has more bytes than were ever written."""
+    path = tmp_path / "x"
+    path.write_bytes(head)
+    os.truncate(path, 2**40)
+    start = time.process_time()
+    with pytest.raises(FormatError) as caught:
+        parameters.read(path)
+    assert caught.value.code == code
+    assert time.process_time() - start < 1
 
 
 def test_gguf_that_is_cut() -> None:

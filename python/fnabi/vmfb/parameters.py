@@ -63,6 +63,9 @@ _ENTRY = struct.Struct("<QIQ5Q")
 _SKIP, _SPLAT, _DATA, _EXTERNAL = 0, 1, 2, 3
 _ALIGNMENT = 16
 
+_HEAD_MOST = 100_000_000
+"""The most bytes of a file that are not data, as for safetensors: a sparse file has no end."""
+
 _SHOWN = 40
 """The most characters of a scope that an error shows."""
 
@@ -110,7 +113,7 @@ def read_archive(data: bytes | mmap.mmap) -> Index:
     index: Index = {}
     at, size = 0, len(data)
     # Limits the work: headers may share entries, and entries may share names.
-    work = 32 * size
+    work = 32 * min(size, _HEAD_MOST)
     while True:
         if at > size - _HEADER.size:
             raise _error("irpa-size", min(at, size), "the file ends before the header")
@@ -244,6 +247,8 @@ def read_gguf(data: bytes | mmap.mmap) -> Index:
     """
     reader = _Gguf(data)
     tensors, pairs = reader.number("Q"), reader.number("Q")
+    reader.expect(tensors, 24, "tensors")
+    reader.expect(pairs, 13, "pairs of metadata")
     alignment = 32
     for _ in range(pairs):
         name, kind = reader.text(), reader.number("I")
@@ -280,6 +285,7 @@ class _Gguf:
 
     def __init__(self, data: bytes | mmap.mmap) -> None:
         self.data, self.at, self._order = data, 4, "<"
+        self._end = min(len(data), _HEAD_MOST)
         version = self.number("I")
         if version and version % 65536 == 0:  # written on a machine with the other byte order
             self._order = ">"
@@ -293,10 +299,16 @@ class _Gguf:
     def take(self, size: int) -> int:
         """Go on by a number of bytes, and return the offset before."""
         begin = self.at
-        if size > len(self.data) - begin:
-            raise self.error(f"{size} bytes are outside the file")
+        if size > self._end - begin:
+            self.expect(size, 1, "bytes")
         self.at += size
         return begin
+
+    def expect(self, count: int, least: int, kind: str) -> None:
+        """Refuse more of a kind, of so many bytes at least each, than can follow."""
+        if count * least > self._end - self.at:
+            most = "file" if self._end == len(self.data) else f"first {_HEAD_MOST:,} bytes"
+            raise self.error(f"{count} {kind} are outside the {most}")
 
     def number(self, kind: Literal["I", "Q"]) -> int:
         begin = self.take(4 if kind == "I" else 8)
@@ -311,12 +323,10 @@ class _Gguf:
         """Go on after values of a type."""
         if kind >= len(_VALUE_SIZES):
             raise self.error(f"unknown type {kind}")
-        size = count * _VALUE_SIZES[kind]
         if kind not in (_STRING, _ARRAY):
-            self.take(size)
+            self.take(count * _VALUE_SIZES[kind])
             return
-        if size > len(self.data) - self.at:  # so many are not even begun
-            raise self.error(f"{count} values are outside the file")
+        self.expect(count, _VALUE_SIZES[kind], "values")
         if nesting > _NESTING_MOST:
             raise self.error(f"more than {_NESTING_MOST} arrays inside of each other")
         for _ in range(count):
