@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -647,6 +648,50 @@ def test_a_stream_that_fails(new: fnabi.Catalog) -> None:
     reader = pa.RecordBatchReader.from_batches(table(*ROWS).schema, batches())
     with pytest.raises((CallError, RuntimeError), match="the other end"):
         new.check_calls(reader)
+
+
+def test_a_producer_that_forgets_what_it_has_released() -> None:
+    """For which pyarrow ends the process, so that others look after it."""
+    given = subprocess.run(
+        [sys.executable, "-c", FORGETS], capture_output=True, text=True, check=False
+    )
+    assert (given.returncode, given.stdout) == (0, "ok\n" * 4), given.stderr
+
+
+FORGETS = """
+import ctypes, fnabi, pyarrow
+pointer = ctypes.pythonapi.PyCapsule_GetPointer
+pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+nothing = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda struct: None)
+lists = pyarrow.list_(pyarrow.list_(pyarrow.int64()))
+good = pyarrow.record_batch(
+    {"model": ["m"], "function": ["f"], "shapes": pyarrow.array([[]], lists), "dtypes": [["x"]]}
+)
+
+class Producer:
+    def __init__(self, name, at, table):
+        self.name, self.at, self.table = name, at, table
+
+    def __arrow_c_array__(self, requested_schema=None):
+        capsules = dict(zip((b"arrow_schema", b"arrow_array"), self.table.__arrow_c_array__()))
+        release = pointer(capsules[self.name], self.name) + self.at
+        ctypes.c_void_p.from_address(release).value = ctypes.cast(nothing, ctypes.c_void_p).value
+        return tuple(capsules.values())
+
+for table in good, pyarrow.record_batch({"text": ["x"]}):
+    for name, at in (b"arrow_schema", 56), (b"arrow_array", 64):
+        try:
+            fnabi.Catalog(None).check_calls(Producer(name, at, table))
+        except fnabi.CallError as problem:
+            assert "no column 'model'" in str(problem) and table is not good
+        print("ok")
+"""
+
+
+def test_a_table_with_a_row_that_is_null(new: fnabi.Catalog) -> None:
+    rows = pa.array([*ROWS, None], pa.struct(table(*ROWS).schema))
+    with pytest.raises(CallError, match="a row is null, expected a table"):
+        new.check_calls(rows)
 
 
 # ------------------------------------------------------------------------------ rows without a call

@@ -124,6 +124,42 @@ class ArrayOnly:
         self.__arrow_c_array__ = data.__arrow_c_array__
 
 
+class Taken:
+    """A table of another library, for a third one that ends the process where a callback is wrong.
+
+    pyarrow does where a callback that releases forgets to say that it has: those of fnabi do not.
+
+    Args:
+        schema: What `open_arrays` returns.
+        array: One of the arrays, whose columns are moved; None for what is asked for its schema.
+        where: The function and the argument that an error names.
+
+    """
+
+    def __init__(self, schema: Any, array: Any, where: str) -> None:
+        self._schema, self._array, self._where = schema, array, where
+
+    def _fill_schema(self, out: Any) -> int:
+        failed: int = lib.fnabi_arrow_beside_schema(
+            self._schema, lib.FNABI_ARROW_NONE, new_struct("arrow_schema"), b"", False, out
+        )
+        return failed
+
+    def _fill(self, out: Any) -> int:
+        if lib.fnabi_arrow_has_nulls(self._array):
+            raise ArgumentValueError(f"{self._where}: a row is null, expected a table")
+        failed: int = lib.fnabi_arrow_beside(
+            self._array, lib.FNABI_ARROW_NONE, new_struct("arrow_array"), False, out
+        )
+        return failed
+
+    def __arrow_c_schema__(self) -> object:
+        return export_schema(self._fill_schema)
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        return export_array(self._fill_schema, self._fill, None, "")
+
+
 class Excess:
     """How much more the values of Arrow data take when each is written out than as it is stored.
 

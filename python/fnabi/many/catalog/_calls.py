@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from fnabi._base import core
-from fnabi._base.capsule import ArrayOnly, Excess, open_arrays
+from fnabi._base.capsule import ArrayOnly, Excess, Taken, open_arrays
 from fnabi._base.files import named, open_file, path_text
 from fnabi.compat._caller import ACCEPTED, Answer, Reason, Value
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, type_name
@@ -87,16 +87,11 @@ class CallCheck:
         """
         pyarrow, where = import_module("pyarrow"), self._where
         try:
-            if hasattr(data, "__arrow_c_stream__"):
-                batches: Any = pyarrow.RecordBatchReader.from_stream(data)
-                schema = batches.schema
-            else:
-                batches = [pyarrow.record_batch(data)]
-                schema = batches[0].schema
-            names = self._logged.select(schema).names
+            given, tables = open_arrays(data, where)
+            names = self._logged.select(pyarrow.schema(Taken(given, None, where))).names
             excess = Excess(where)
-            for batch in batches:
-                chosen = batch.select(names)
+            for each in tables:
+                chosen = pyarrow.record_batch(Taken(given, each, where)).select(names)
                 chosen.validate(full=True)
                 arrow_schema, arrays = open_arrays(ArrayOnly(chosen), where)
                 excess.add(arrow_schema, next(arrays))
