@@ -160,6 +160,28 @@ def test_files_that_stand_for_too_much(name: str, tmp_path: Path) -> None:
     assert not (tmp_path / "o.jsonl").exists()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as on Linux")
+@pytest.mark.parametrize("text", [None, "I1!R1!"])
+def test_rows_of_parquet_that_are_alike(text: str | None, tmp_path: Path) -> None:
+    """Their number takes no memory: a file of a few bytes may honestly have millions."""
+    batch = pa.record_batch({"sig": pa.array([text] * 500_000, pa.string())})
+    path, out = tmp_path / "in.parquet", tmp_path / "o.parquet"
+    peaks = []
+    for count in (1, 8):
+        with pq.ParquetWriter(path, batch.schema, max_rows_per_page=1 << 30) as writer:
+            for _ in range(count):
+                writer.write_batch(batch, row_group_size=1 << 30)
+        assert path.stat().st_size < 16 << 10
+        command = ["decode", "--column=sig", "-o", str(out), str(path)]
+        found = subprocess.run(
+            [sys.executable, "-c", RUN_ONE, *command], capture_output=True, text=True, check=False
+        )
+        assert found.returncode == 0, found.stderr
+        peaks.append(int(found.stdout))
+        assert pq.read_metadata(out).num_rows == count * batch.num_rows
+    assert peaks[1] - peaks[0] < 48 << 10  # KiB
+
+
 def test_files_with_long_texts_that_are_many(tmp_path: Path) -> None:
     """What is read as dictionaries, and written out again, has the types that it had."""
     n = 200_000
