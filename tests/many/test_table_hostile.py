@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import gzip
 import io
 import json
 import lzma
@@ -180,6 +181,28 @@ def test_rows_of_parquet_that_are_alike(text: str | None, tmp_path: Path) -> Non
         peaks.append(int(found.stdout))
         assert pq.read_metadata(out).num_rows == count * batch.num_rows
     assert peaks[1] - peaks[0] < 48 << 10  # KiB
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as on Linux")
+@pytest.mark.parametrize(("size", "count", "most"), [(100_000, 3000, 1000), (60_000_000, 8, 2000)])
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_long_lines_that_are_compressed(
+    form: str, size: int, count: int, most: int, tmp_path: Path
+) -> None:
+    """However many they are, few of them are in memory at once."""
+    line = b"a" * size + b"\n"
+    if form == "jsonl":
+        line = b'{"sig":"' + line[:-1] + b'"}\n'
+    head = b"sig\n" if form == "csv" else b""
+    path, out = tmp_path / "in.gz", tmp_path / "o.arrow"
+    path.write_bytes(gzip.compress(head) + gzip.compress(line, 1) * count)
+    command = ["decode", "--column=sig", "--max-errors=100%", "-o", str(out), str(path)]
+    limited = RUN_ONE.replace("(3 << 30, 3 << 30)", "(8 << 30, 8 << 30)")
+    found = subprocess.run(
+        [sys.executable, "-c", limited, *command], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    assert int(found.stdout) < most << 10  # KiB
 
 
 def test_files_with_long_texts_that_are_many(tmp_path: Path) -> None:

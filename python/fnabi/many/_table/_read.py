@@ -65,6 +65,9 @@ _ROWS = 1 << 17
 _JOINED = 1 << 10
 """The most batches that become one."""
 
+_JOINED_BYTES = 1 << 25
+"""The bytes above which batches become one, however few their rows are: rows may be long."""
+
 _LEVELS = 63
 """The most levels of a column's type: pyarrow takes no more from another library."""
 
@@ -402,16 +405,18 @@ def _joined(batches: Iterator[Any]) -> Iterator[Any]:
     """Yield small batches as larger ones: each costs as much as some thousand rows."""
     pyarrow = import_module("pyarrow")
     small: list[Any] = []
-    rows = 0
+    rows = size = 0
     for batch in batches:
         if not small and batch.num_rows >= _ROWS // 2:
             yield batch
             continue
         small.append(batch)
         rows += batch.num_rows
-        if rows >= _ROWS // 2 or len(small) >= _JOINED:
+        size += batch.get_total_buffer_size()
+        if rows >= _ROWS // 2 or len(small) >= _JOINED or size >= _JOINED_BYTES:
+            del batch
             yield from pyarrow.Table.from_batches(small).combine_chunks().to_batches()
-            small, rows = [], 0
+            small, rows, size = [], 0, 0
     if small:
         yield from pyarrow.Table.from_batches(small).combine_chunks().to_batches()
 

@@ -30,6 +30,9 @@ _FRAME = 1 << 20
 _GROUP = 1 << 16
 """The number of rows of a row group of a Parquet file, or of an IPC batch."""
 
+_GROUP_BYTES = 1 << 26
+"""The bytes from which on fewer rows are a group: they are kept in memory until then."""
+
 _THREADS = min(4, os.cpu_count() or 1)
 """The number of threads that encode row groups."""
 
@@ -116,7 +119,7 @@ class _Pyarrow(ABC):
         self._file, self._is_new = file, is_new
         self._schema = self._pyarrow.schema(self._type(schema))
         self._batches: list[Any] = []
-        self._rows = 0
+        self._rows = self._bytes = 0
         self._writer = self._open()
 
     def _type(self, data: Any) -> Any:
@@ -135,14 +138,15 @@ class _Pyarrow(ABC):
         for each in batches:
             self._batches.append(each)
             self._rows += each.num_rows
-            if self._rows >= _GROUP:
+            self._bytes += each.get_total_buffer_size()
+            if self._rows >= _GROUP or self._bytes >= _GROUP_BYTES:
                 self._flush()
 
     def _flush(self) -> None:
         if self._batches:
             table = self._pyarrow.Table.from_batches(self._batches)
             self._writer.write_table(table)
-        self._batches, self._rows = [], 0
+        self._batches, self._rows, self._bytes = [], 0, 0
 
     def pause(self) -> bytes:
         """End a part, and return what a later writer needs."""
@@ -202,7 +206,7 @@ class _Parquet(_Pyarrow):
                     self._take()
                 group = table.slice(start, size)
                 self._encoding.append(self._writer.submit(self._encoded, group))
-        self._batches, self._rows = [], 0
+        self._batches, self._rows, self._bytes = [], 0, 0
 
     def _take(self) -> None:
         """Append the first group that is being encoded."""
