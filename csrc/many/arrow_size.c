@@ -57,8 +57,34 @@ static uint64_t offset_at(const part* p, int buffer, bool wide, uint64_t at) {
 }
 
 static bool is_wide(const char* format) {
-  char letter = format[strlen(format) - 1];
+  size_t size = strlen(format);
+  char letter = size > 0 ? format[size - 1] : 0;
   return letter == 'U' || letter == 'Z' || letter == 'L';
+}
+
+/* Whether a nested part has the children that its kind has. What has not, or is
+ * of no known kind, counts as nothing: it is refused where it is opened. */
+static bool has_children(const part* p) {
+  int64_t least = 1;
+  switch (p->schema->format[1]) {
+    case 's':
+    case 'u':
+      least = 0;
+      break;
+    case 'r':
+      least = 2;
+      break;
+    case 'l':
+    case 'L':
+    case 'm':
+    case 'v':
+    case 'w':
+      break;
+    default:
+      return false;
+  }
+  return p->schema->n_children >= least &&
+         p->schema->n_children == p->array->n_children;
 }
 
 /* Bytes of `count` texts that have offsets. */
@@ -289,7 +315,7 @@ static bool write_out(sum* s, const part* p) {
     case 'w':
       return add(s, VALUE + number_in(p->schema->format + 2), p->count);
     case '+':
-      return write_nested(s, p);
+      return !has_children(p) || write_nested(s, p);
     default:
       return add(s, VALUE, p->count);
   }
@@ -335,6 +361,7 @@ static void hold(sum* s, const part* p, uint64_t weight) {
       add(s, weight * number_in(format + 2), p->count);
       return;
     case '+':
+      if (!has_children(p)) return;
       break;
     case 'n': /* stores nothing */
       return;

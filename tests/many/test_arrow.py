@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import itertools
 import pickle
@@ -864,6 +865,28 @@ def test_names_that_are_no_text(name: Any) -> None:
     frame = pandas.DataFrame({name: ["I1!R1!"]})
     with pytest.raises(ArgumentTypeError, match=r"^arrow\.decode: column: expected str, got "):
         arrow.decode(frame, name)
+
+
+@pytest.mark.parametrize("format", [b"", b"+", b"+x", b"+l", b"+vl", b"+r", b"+w:2"])
+def test_a_format_that_there_is_not(format: bytes) -> None:
+    """Or a list without the column of its elements."""
+    pa = pytest.importorskip("pyarrow")
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    text = ctypes.create_string_buffer(format)
+
+    class Producer:
+        def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+            schema, array = pa.record_batch({"f": ["x"]}).__arrow_c_array__()
+            children = ctypes.c_void_p.from_address(pointer(schema, b"arrow_schema") + 40).value
+            assert children is not None
+            column = ctypes.c_void_p.from_address(children).value
+            assert column is not None
+            ctypes.c_void_p.from_address(column).value = ctypes.addressof(text)
+            return schema, array
+
+    with pytest.raises(ArgumentTypeError, match="unsupported Arrow type"):
+        arrow.decode(Producer(), "f")
 
 
 def test_bad_calls_of_decode() -> None:

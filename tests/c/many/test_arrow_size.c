@@ -154,6 +154,19 @@ static void test_depth(void) {
   }
 }
 
+/* What has no format of Arrow, or not the children of its own, is not read. */
+static void test_unknown_parts(void) {
+  static const char* const formats[] = {"",   "+",   "+x",   "+l", "+L",
+                                        "+m", "+vl", "+w:3", "+r", "+r"};
+  for (int i = 0; i < 10; i++) {
+    data_used = 0;
+    arrow_data* data = DATA(formats[i], 9, NULL);
+    if (i == 9) with_child(data, DATA("i", 9, NULL, ""));
+    data = with_field(DATA("+s", 9, NULL), "column", data);
+    CHECK(fnabi_arrow_excess(&data->schema, &data->array, 0, 1000) == 0);
+  }
+}
+
 /* Sizes that no memory has do not overflow. */
 static void test_overflow(void) {
   int64_t length = INT64_C(1) << 40;
@@ -180,6 +193,7 @@ int main(void) {
   test_runs();
   test_indexes();
   test_depth();
+  test_unknown_parts();
   test_overflow();
   return 0;
 }
