@@ -126,8 +126,12 @@ def test_a_pipe_of_a_shell(tmp_path: Path) -> None:
 
 def test_a_pipe_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_STREAM_MOST", 3 << 20)
-    with open("/dev/zero", "rb") as zeros, pytest.raises(OSError, match="data in a pipe"):
+    with open("/dev/zero", "rb") as zeros, pytest.raises(OSError, match="of data, expected less"):
         read_stream(zeros)
+    with subprocess.Popen(["cat", "/dev/zero"], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        with pytest.raises(OSError, match="data in a pipe, expected a regular file"):
+            read_stream(writer.stdout)
     read, write = os.pipe()
     with open(read, "rb") as reader:
         os.write(write, b"some")

@@ -694,6 +694,14 @@ def test_a_table_with_a_row_that_is_null(new: fnabi.Catalog) -> None:
         new.check_calls(rows)
 
 
+def test_a_line_that_is_too_long(tmp_path: Path, new: fnabi.Catalog) -> None:
+    path = tmp_path / "zero.csv"
+    path.write_bytes(bytes((1 << 26) + 3))
+    with pytest.raises(FormatError, match="line too long at byte 0") as caught:
+        new.check_calls(path)
+    assert caught.value.file == str(path)
+
+
 # ------------------------------------------------------------------------------ rows without a call
 
 

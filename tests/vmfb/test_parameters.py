@@ -209,6 +209,19 @@ def test_types_of_safetensors(tmp_path: Path) -> None:
         assert parameters.read(path) == {"x": bits}
 
 
+def test_what_a_package_quotes_of_a_file(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    path = tmp_path / "p.safetensors"
+    dtype = "\n\x1b[31m\u202e" + "x" * 1000
+    entry = {"dtype": dtype, "shape": [0], "data_offsets": [0, 0]}
+    header = json.dumps({"x": entry}, ensure_ascii=False).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(FormatError, match=r"\\n\\x1b\[31m\\u202exxx.*\.\.\.") as caught:
+        parameters.read(path)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 300
+
+
 def gguf(*pairs: bytes, tensors: bytes = b"", count: int = 0, order: str = "<") -> bytes:
     """A GGUF file of these pairs of metadata and infos of tensors, with 64 bytes of data."""
     head = b"GGUF" + struct.pack(f"{order}IQQ", 3, count, len(pairs)) + b"".join(pairs) + tensors

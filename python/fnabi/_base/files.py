@@ -354,10 +354,10 @@ def _refuse(status: os.stat_result, path: Path, *, pipes: bool) -> None:
 
 
 def read_stream(file: IO[bytes] | FileIO, path: Path | None = None) -> bytes:
-    """Read a pipe to its end.
+    """Read a pipe, or a file that is not mapped, to its end.
 
     Raises:
-        OSError: when there is more than 1 GiB, or the pipe cannot be read.
+        OSError: when there is more than 1 GiB, or it cannot be read.
 
     """
     parts, size = [], 0
@@ -365,7 +365,8 @@ def read_stream(file: IO[bytes] | FileIO, path: Path | None = None) -> bytes:
         parts.append(part)
         size += len(part)
         if size > _STREAM_MOST:
-            why = "more than 1 GiB of data in a pipe, expected a regular file"
+            end = ", expected less" if file.seekable() else " in a pipe, expected a regular file"
+            why = f"more than 1 GiB of data{end}"
             raise OSError(errno.EFBIG, why, None if path is None else os.fspath(path))
     return b"".join(parts)
 

@@ -40,7 +40,7 @@ from typing import Any, Literal, TypeAlias
 
 from fnabi._base.arguments import check_items, check_type
 from fnabi._base.files import announce_mapping, check_regular, path_text, read_or_map
-from fnabi._base.text import cut
+from fnabi._base.text import cut, one_line
 from fnabi.errors import FormatError, MissingPackageError
 from fnabi.vmfb._records import Finding
 from fnabi.vmfb.needs import Parameter
@@ -68,6 +68,9 @@ _HEAD_MOST = 100_000_000
 
 _SHOWN = 40
 """The most characters of a scope that an error shows."""
+
+_PROBLEM = 200
+"""The most characters of the text of another package, which may quote the file."""
 
 
 def read(path: str | os.PathLike[str]) -> Index:
@@ -372,7 +375,8 @@ def _read_safetensors(path: str | os.PathLike[str]) -> Index:
                 part = file.get_slice(name)
                 index[name] = prod(part.get_shape()) * _BITS[part.get_dtype()] // 8
     except (safetensors.SafetensorError, KeyError, ValueError) as problem:
-        raise _error("safetensors", 0, f"damaged safetensors file: {problem}") from problem
+        text = cut(one_line(str(problem)), _PROBLEM)
+        raise _error("safetensors", 0, f"damaged safetensors file: {text}") from problem
     return index
 
 

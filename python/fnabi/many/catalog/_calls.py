@@ -15,7 +15,7 @@ from fnabi._base import core
 from fnabi._base.capsule import ArrayOnly, Excess, Taken, open_arrays
 from fnabi._base.files import named, open_file, path_text
 from fnabi.compat._caller import ACCEPTED, Answer, Reason, Value
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, type_name
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, FormatError, type_name
 from fnabi.many._table._read import BUFFER, Source, open_table, unpacked
 from fnabi.many.catalog._checked import (
     VERDICTS,
@@ -72,10 +72,14 @@ class CallCheck:
         source = unpacked(Source(file, path, function))
         if path.endswith(_LINES_OF_JSON) and not source.file.peek(1):
             return  # a log without calls, which has no first line that shows its format
-        table = open_table(source, select=self._logged.select)
-        for batch in table.batches:
-            with memory_errors():
-                self._logged.add(batch)
+        try:
+            table = open_table(source, select=self._logged.select)
+            for batch in table.batches:
+                with memory_errors():
+                    self._logged.add(batch)
+        except FormatError as problem:
+            problem.file = path
+            raise
 
     def read_arrow(self, data: Any) -> None:
         """Read the rows of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
