@@ -32,6 +32,7 @@ from fnabi.cli import main
 from fnabi.vmfb._walk import walk
 from support.contents import contents, renamed
 from support.documents import ROOT
+from support.http_server import Handler, HttpServer, serving
 from support.outside import with_data_outside
 from support.paths import DATA
 from support.range_server import PASSING, SLOW, Server, serve
@@ -50,6 +51,7 @@ BAD = sorted((DATA / "vmfb" / "malformed").glob("*.vmfb"))
 NEEDS = sorted((DATA / "needs").glob("params*.vmfb"))
 MODULE = DATA / "vmfb" / "scalars.vmfb"
 CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
+NO_NAME = "a name with :: or //reference:// cannot be in a URL of fsspec"
 
 
 @pytest.fixture(scope="module")
@@ -635,13 +637,58 @@ def test_archives(kind: str, tmp_path: Path) -> None:
             listed = remote.find(f"{url}::{inside}", None, "test")
             found = {each.path: each.error for each in listed}
             (bad,) = (each for each in found if found[each])
-            assert found.pop(bad) == "a name with :: cannot be in a URL of an archive"
+            assert found.pop(bad) == NO_NAME
             assert [*found] == [f"{kind}://{name}::{inside}" for name in names[:2]]
             for each in found:
                 assert contents(vmfb.open(each)) == contents(vmfb.open(MODULE))
     files = {row.file for row in vmfb.scan(f"{kind}://d::{inside}").rows()}
     assert files == {f"{kind}://d/n.vmfb::{inside}"}
     assert outer_of("/no/url") == ""
+
+
+LEADING = (
+    *("x::nosuch://y.vmfb", "x::abfs://y.vmfb", "a.vmfb::memory://zzz.vmfb", "x::y.vmfb"),
+    "x//reference://y.vmfb",
+)
+"""Names that would be read as the URL of another file, or not at all."""
+
+
+class Linking(Handler):
+    """Serves a module under every name, and a page with links to these."""
+
+    def do_GET(self) -> None:
+        if self.path.endswith("/"):
+            page = "".join(f'<a href="{self.path}{name}">' for name in ("a.vmfb", *LEADING))
+            self.send(200, page.encode(), {"Content-Type": "text/html"})
+        else:
+            self.send(200, MODULE.read_bytes(), {"ETag": "same"})
+
+
+def leading_elsewhere(before: str, url: str) -> None:
+    """Check that of the files of a URL one is read, and that the others are errors."""
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    wrong = {row.file: row.error.text for row in vmfb.scan(url).rows() if row.error is not None}
+    assert wrong == {before + name: NO_NAME for name in LEADING}
+    with Catalog(None) as catalog:
+        for _ in range(2):
+            assert catalog.update(url).failed == len(LEADING)
+            rows = catalog.sql("SELECT file FROM files WHERE error IS NULL").fetchall()
+            assert rows == [(f"{before}a.vmfb",)]
+
+
+def test_names_that_lead_elsewhere() -> None:
+    """What a store or a page lists makes no URL of another file, and ends no scan."""
+    with serving(server := HttpServer(Linking)):
+        leading_elsewhere(f"{server.url}/d/", f"{server.url}/d/**/*.vmfb")
+    memory = fsspec.filesystem("memory")
+    try:
+        for name in ("a.vmfb", *LEADING):
+            memory.pipe(f"/b/{name}", MODULE.read_bytes())
+        for path in ("memory://b", "memory:///b/**/*.vmfb"):
+            leading_elsewhere("memory:///b/", path)
+    finally:
+        memory.rm("/b", recursive=True)
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar"])

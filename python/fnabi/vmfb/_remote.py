@@ -435,14 +435,23 @@ def find(
             some = _ask(store, some)
         for name, version in some:
             full = public(store.url_of(name))
-            if "::" in name and store.outer:
-                yield Found(full, error="a name with :: cannot be in a URL of an archive")
+            if _leads_elsewhere(store, name, url):
+                text = "a name with :: or //reference:// cannot be in a URL of fsspec"
+                yield Found(full, error=text)
                 continue
             if isinstance(version, Version):
                 yield Found(full, *version)
             else:
                 error = store.text_of(version, url)
                 yield Found(full, error=error, is_folder=name in unlisted)
+
+
+def _leads_elsewhere(store: Store, name: str, url: str) -> bool:
+    """Return whether the URL of what a store lists would be read as that of another one."""
+    if _TEMPLATES.search(full_of(store.url_of(name))):
+        return True
+    is_chained = "::" in name + store.outer[:1]  # a colon may come before those of an archive
+    return is_chained and not (is_artifact(url) or is_registry(url))
 
 
 def _ask(store: Store, files: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
