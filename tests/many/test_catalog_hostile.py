@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -375,6 +376,60 @@ def test_queries_stay_inside_the_catalog(
         assert [catalog.sql(each).fetchall() for each in queries]
     assert {*os.listdir(tmp_path)} == {"secret.txt", "c.duckdb"}
     assert Path(path).read_bytes() == content
+
+
+CHANGES = (
+    ("DELETE FROM functions",),
+    ("DELETE FROM functions RETURNING *",),
+    ("WITH gone AS (DELETE FROM functions RETURNING *) FROM gone",),
+    ("EXPLAIN ANALYZE DELETE FROM functions",),
+    ("PREPARE p AS DELETE FROM functions", "EXECUTE p"),
+    ("COMMIT", "DROP TABLE functions"),
+    ("CREATE OR REPLACE TABLE functions AS SELECT 1 AS x",),
+    ("ALTER TABLE functions RENAME TO others",),
+    ("CREATE MACRO main.len(x) AS 1",),
+    ("ATTACH ':memory:' AS x", "USE x", "DETACH memory"),
+    ("USE memory", "DETACH catalog", "ATTACH ':memory:' AS catalog"),
+    ("DETACH catalog",),
+    ("FORCE CHECKPOINT",),
+    ("CALL force_checkpoint()",),
+    ("FROM checkpoint()",),
+)
+
+
+def run(catalog: fnabi.Catalog, queries: tuple[str, ...]) -> None:
+    for query in queries:
+        with suppress(duckdb.Error):
+            getattr(catalog.sql(query), "fetchall", list)()  # DuckDB 1 has no relation for some
+
+
+@pytest.mark.parametrize("queries", CHANGES)
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_queries_change_no_catalog(
+    queries: tuple[str, ...], in_memory: bool, made: Callable[..., str]
+) -> None:
+    """Nor what other methods see of it, whichever is first."""
+    for is_late in (False, True):
+        with fnabi.Catalog(None if in_memory else made()) as catalog:
+            catalog.update(RELEASES)
+            before = None if is_late else catalog.find()
+            run(catalog, queries)
+            found = catalog.find()
+            assert len(found) > 10
+            assert before in (None, found)
+
+
+def test_queries_of_a_catalog_that_has_been_replaced(made: Callable[..., str]) -> None:
+    """They see the state that a search has seen, and change it no more than others."""
+    for queries in CHANGES[:-3]:
+        path = made()
+        with fnabi.Catalog(path) as catalog, fnabi.Catalog(path) as other:
+            before = catalog.find()
+            assert other.remove(RELEASES) == 8
+            run(catalog, queries)
+            count = catalog.sql("SELECT count(*) FROM catalog.main.functions")
+            assert count.fetchall() == [(len(before),)]
+            assert catalog.find() == before
 
 
 def test_queries_read_no_variables(made: Callable[..., str]) -> None:

@@ -522,7 +522,7 @@ def _placed(catalog: Catalog, query: str, problem: Exception) -> str:
     refusals = duckdb.BinderException, duckdb.CatalogException
     if "\n\nLINE " in str(problem) or not isinstance(problem, refusals):
         return str(problem)
-    user = catalog._open().user
+    user = catalog._open_for_user()
     try:
         if len(user.extract_statements(query)) == 1:
             user.execute(query)

@@ -146,7 +146,8 @@ class Catalog:
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._store = open_store(path)
         self._opened: Opened | None = None
-        self._unconfined: DuckDBPyConnection | None = None
+        self._asked: dict[bool, DuckDBPyConnection] = {}
+        """The connections for queries of the user, by whether these may read and write files."""
         self._closed = False
         self._lock = RLock()  # a connection has the result of its last query, of any thread
         self._resumes: Callable[[int], object] = lambda count: None
@@ -481,7 +482,8 @@ class Catalog:
     def sql(self, query: str, *, allow_files: bool = False, **values: object) -> DuckDBPyRelation:
         """Run a query over the tables ``files`` and ``functions``, which it cannot change.
 
-        It reads and writes nothing else: no files, no addresses, no variables of Python.
+        It reads and writes nothing else: no files, no addresses, no variables of Python. What it
+        does to its connection, such as to make a temporary table, other methods do not see.
 
         Args:
             query: The query in DuckDB's dialect of SQL: one statement.
@@ -504,18 +506,16 @@ class Catalog:
         if not isinstance(query, str):
             raise ArgumentTypeError(f"Catalog.sql: query: expected str, got {type_name(query)}")
         with self._lock:
-            opened = self._open()
+            connection = self._open_for_user(allow_files)
             duckdb = load_duckdb()  # which adds to the relations that are returned
             count = 1
             with suppress(duckdb.Error):  # of a wrong query, which fails below
-                count = len(opened.user.extract_statements(query))
+                count = len(connection.extract_statements(query))
             if count != 1:
                 raise ArgumentValueError(f"Catalog.sql: query: expected one statement, got {count}")
             if allow_files:
-                if self._unconfined is None:
-                    self._unconfined = self._store.open_unconfined()
-                return self._unconfined.sql(query, params=values or None)
-            return opened.user.sql(query, params=values or None)
+                return connection.sql(query, params=values or None)
+            return self._store.ask(connection, query, values)
 
     def _rows(self, query: str, row: Any = None, **values: object) -> list[Any]:
         """Return the rows of a query of fnabi, as `_store` does.
@@ -530,18 +530,33 @@ class Catalog:
 
     def _open(self) -> Opened:
         with self._lock:
-            if self._closed:
-                raise ArgumentValueError("Catalog: the catalog is closed")
+            self._check_open()
             if self._opened is None:
-                self._opened = self._store.open(lazy=True)
+                self._opened = self._store.open_beside(self._asked.get(False), for_own=True)
             return self._opened
+
+    def _open_for_user(self, allow_files: bool = False) -> DuckDBPyConnection:
+        with self._lock:
+            self._check_open()
+            found = self._asked.get(allow_files)
+            if found is None:
+                if allow_files:
+                    found = self._store.open_unconfined()
+                else:
+                    found = self._store.open_beside(self._opened and self._opened.own).own
+                self._asked[allow_files] = found
+            return found
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ArgumentValueError("Catalog: the catalog is closed")
 
     def _disconnect(self) -> None:
         with self._lock, self._store.told():
-            for each in (self._opened, self._unconfined):
+            for each in (self._opened, *self._asked.values()):
                 if each is not None:
                     each.close()
-            self._opened = self._unconfined = None
+            self._opened, self._asked = None, {}
 
     def close(self) -> None:
         """Release the database."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 from fnabi.errors import CatalogError
 from fnabi.many.catalog._check import damaged, no_catalog
@@ -25,43 +25,20 @@ _CONFIG = {
 }
 
 
-class Opened:
-    """Connections to one state of a catalog, which cannot change it.
+class Opened(NamedTuple):
+    """A connection to a catalog, which cannot change it.
 
     Attributes:
-        own: For queries of fnabi.
+        own: The connection.
         version: The version of the tables.
 
     """
 
-    def __init__(
-        self,
-        own: DuckDBPyConnection,
-        other: DuckDBPyConnection,
-        version: str = VERSION,
-        unchecked: Callable[[], None] | None = None,
-    ) -> None:
-        self.own = own
-        self.version = version
-        self._other = other
-        self._unchecked = unchecked
-
-    @property
-    def user(self) -> DuckDBPyConnection:
-        """The connection for other queries, which may call more and make temporary tables.
-
-        Raises:
-            FormatError: when the catalog has what only such queries would run.
-
-        """
-        if self._unchecked is not None:
-            self._unchecked()
-            self._unchecked = None
-        return self._other
+    own: DuckDBPyConnection
+    version: str = VERSION
 
     def close(self) -> None:
-        """Close both."""
-        self._other.close()
+        """Close the connection."""
         self.own.close()
 
 
@@ -108,6 +85,19 @@ def open_scratch(threads: int | None = None) -> DuckDBPyConnection:
     confine(connection)
     seal(connection)
     return connection
+
+
+@contextmanager
+def read_only(connection: DuckDBPyConnection) -> Iterator[None]:
+    """Let a query change nothing but temporary tables."""
+    connection.execute("BEGIN TRANSACTION READ ONLY")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(load_duckdb().Error):  # the query may have ended the transaction
+            connection.execute("ROLLBACK")
+        raise
 
 
 @contextmanager

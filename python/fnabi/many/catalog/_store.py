@@ -23,7 +23,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
-from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -46,6 +45,7 @@ from fnabi.many.catalog._database import (
     look_inside_last,
     open_scratch,
     problem_of,
+    read_only,
     seal,
 )
 from fnabi.many.catalog._load import load_duckdb
@@ -53,7 +53,7 @@ from fnabi.many.catalog._table import create
 from fnabi.many.pattern._sql import literal, quoted_name
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 _SLASHES = tuple(filter(None, (os.sep, os.altsep)))
 
@@ -97,6 +97,25 @@ class _Place:
             except (ValueError, OverflowError) as problem:  # text that is not UTF-8, odd dates
                 raise damaged(self.path, problem) from None
 
+    def ask(
+        self, connection: DuckDBPyConnection, query: str, values: dict[str, object]
+    ) -> DuckDBPyRelation:
+        """Return the relation of a query of the user, which cannot change the catalog.
+
+        A catalog in memory is not read-only to DuckDB, and a file that has been replaced may be
+        open in one database for queries of fnabi too.
+        """
+        duckdb = load_duckdb()
+        kinds, kind = duckdb.StatementType, None
+        with suppress(duckdb.Error, ValueError):  # a wrong query, or a kind without a name
+            kind = connection.extract_statements(query)[0].type
+        if kind in (kinds.ATTACH, kinds.DETACH):  # which no transaction hinders
+            raise duckdb.PermissionException("a query can neither attach a database nor detach one")
+        # Before DuckDB 2 no SELECT writes, and a transaction cuts rows that a relation still gives.
+        reads = kind == kinds.SELECT and hasattr(duckdb.DuckDBPyRelation, "fetchone")
+        with nullcontext() if reads else read_only(connection):
+            return connection.sql(query, params=values or None)
+
 
 def open_store(path: str | os.PathLike[str] | None, where: str = "Catalog: path") -> Store:
     """Return the store for the path of a file, or for None.
@@ -137,9 +156,13 @@ class MemoryStore(_Place):
         """Return whether there is a catalog."""
         return self._connection is not None
 
-    def open(self, *, earlier: bool = False, lazy: bool = False) -> Opened:
+    def open(self, *, earlier: bool = False, for_own: bool = False) -> Opened:
         """Open the catalog for reading."""
-        return Opened(self._database().cursor(), self._database().cursor())
+        return Opened(self._database().cursor())
+
+    def open_beside(self, other: DuckDBPyConnection | None, *, for_own: bool = False) -> Opened:
+        """Open the catalog for reading."""
+        return self.open()
 
     def open_unconfined(self) -> DuckDBPyConnection:
         """Refuse a connection that may also read and write files."""
@@ -237,12 +260,12 @@ class FileStore(_Place):
         """Return whether there is a catalog."""
         return os.path.exists(self._file)
 
-    def open(self, *, earlier: bool = False, lazy: bool = False) -> Opened:
+    def open(self, *, earlier: bool = False, for_own: bool = False) -> Opened:
         """Open the catalog for reading.
 
         Args:
             earlier: Whether tables of an earlier version are accepted.
-            lazy: Whether what only queries of others may use is checked before one of these.
+            for_own: Whether only queries of fnabi follow, which need fewer checks.
 
         Raises:
             FileNotFoundError: when there is no catalog.
@@ -253,9 +276,9 @@ class FileStore(_Place):
         """
         if not self.exists():
             raise MissingFileError(self.path, "no catalog")
-        return self._open(self._file, earlier, lazy)
+        return self._open(self._file, earlier, for_own)
 
-    def _open(self, file: str, earlier: bool = False, lazy: bool = False) -> Opened:
+    def _open(self, file: str, earlier: bool = False, for_own: bool = False) -> Opened:
         for end in _LOGS:  # a pipe in place of a log would be waited for
             if not end or os.path.exists(f"{file}{end}"):
                 check_regular(f"{file}{end}")
@@ -266,21 +289,49 @@ class FileStore(_Place):
             with self.told():
                 confine(own, "allowed_paths", [f"{file}{end}" for end in _LOGS])
                 _attach(own, file)
-                if not lazy:
+                if not for_own:
                     check_others(own, self.path)
                 version = check(own, self.path, earlier=earlier)
-                other = own.cursor()
-                for connection in (own, other):
-                    look_inside_last(connection)
+                look_inside_last(own)
                 seal(own)
         except BaseException:
             own.close()
             raise
-        return Opened(own, other, version, partial(self._check_others, own) if lazy else None)
+        return Opened(own, version)
 
-    def _check_others(self, connection: DuckDBPyConnection) -> None:
+    def open_beside(self, other: DuckDBPyConnection | None, *, for_own: bool = False) -> Opened:
+        """Open the catalog for reading in the state of another connection, if there is one.
+
+        Both have databases of their own, so that no query of one disturbs the other, unless the
+        file has been replaced since.
+
+        Args:
+            other: The other connection.
+            for_own: As for `open`.
+
+        """
+        before = None
+        if other is not None:
+            with suppress(FormatError):  # of a database that a query has made unusable
+                before = self._id(other)
+        if other is None or before is None:
+            return self.open(for_own=for_own)
+        with suppress(OSError, FormatError, CatalogError):
+            opened = self.open(for_own=for_own)
+            if self._id(opened.own) == before:
+                return opened
+            opened.close()
         with self.told():
-            check_others(connection, self.path)
+            if not for_own:
+                check_others(other, self.path)
+            shared = other.cursor()
+            look_inside_last(shared)
+        return Opened(shared)
+
+    def _id(self, connection: DuckDBPyConnection) -> list[Any]:
+        """Return what tells the state of the catalog that a connection has from others."""
+        with connection.cursor() as own:  # a result of the user's stays what it is
+            return self.fetch(own, "SELECT value FROM catalog.main.catalog WHERE key = 'id'")
 
     def open_unconfined(self) -> DuckDBPyConnection:
         """Return a connection that may also read and write files."""
