@@ -283,6 +283,11 @@ def test_a_file_that_is_exchanged_after_its_check(
         with pytest.raises(FormatError, match="not a catalog: it has the view v"):
             fnabi.duckdb.attach(connection, path)
         assert names_of(connection) == ["memory"]
+    shutil.copyfile(path, other)
+    shutil.copyfile(models, path)
+    expected = pytest.raises(FormatError, match="not a catalog: it has the view v")
+    with fnabi.Catalog(path) as catalog, expected:
+        catalog.sql("FROM v", allow_files=True)
 
 
 def test_what_cannot_be_attached(models: Path, tmp_path: Path) -> None:

@@ -334,12 +334,18 @@ class FileStore(_Place):
             return self.fetch(own, "SELECT value FROM catalog.main.catalog WHERE key = 'id'")
 
     def open_unconfined(self) -> DuckDBPyConnection:
-        """Return a connection that may also read and write files."""
+        """Return a connection that may also read and write files; see `attach` for its checks."""
         self.open().close()
         connection = connect()
-        with self.told():
-            _attach(connection, self._file)
-            look_inside_last(connection)
+        try:
+            with self.told():
+                _attach(connection, self._file)
+                check_others(connection, self.path)
+                check(connection, self.path)
+                look_inside_last(connection)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def attach(self, connection: DuckDBPyConnection, name: str) -> None:
