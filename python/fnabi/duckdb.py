@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fnabi._base.arguments import check_attribute, check_type
+from fnabi._base.arguments import check_attribute, check_text
 from fnabi.errors import ArgumentValueError
 from fnabi.many import _engine as engine
 from fnabi.many.catalog import Catalog
@@ -121,7 +121,7 @@ def attach(
         store = open_store(catalog, "duckdb.attach: catalog")
     if name is None:
         name = os.path.splitext(os.path.basename(store.path))[0]
-    check_type("duckdb.attach: name", name, str)
+    check_text("duckdb.attach: name", name)
     if not name or {"\0", '"'} & {*name}:
         raise ArgumentValueError(f"duckdb.attach: name: expected text without quotes, got {name!r}")
     if name.lower() == "main":

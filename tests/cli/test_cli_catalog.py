@@ -137,6 +137,24 @@ def test_catalog_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["sql", "c.duckdb", "SELECT '\udcff'"], "query"),
+        (["log", "c.duckdb", "\udcff"], "function"),
+        (["log", "c.duckdb", "--module=\udcff"], "module"),
+        (["log", "c.duckdb", "--file=\udcff"], "file"),
+    ],
+)
+def test_texts_that_are_not_utf8(
+    words: list[str], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, "catalog", "update", "c.duckdb", "releases/1.0")
+    told = run(capsys, "catalog", *words, status=1)
+    assert told.startswith(f"fnabi: {name}: expected UTF-8, got ")
+    assert "\\udcff" in told
+
+
 def test_sql_shows_sizes_of_binaries(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "catalog", "update", "c.duckdb", "releases")
     query = "SELECT repeat('a', 2013)::BLOB AS long, 'ab'::BLOB AS short, [NULL, 'b'::BLOB] AS list"

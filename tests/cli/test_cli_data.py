@@ -807,6 +807,8 @@ def test_texts_are_kept(extension: str, options: list[str], tmp_path: Path) -> N
     ("options", "told"),
     [
         (["--text=status"], "--text is status, which is a column of the output already"),
+        (["--text=\udcff"], r"--text: expected UTF-8 without NUL, got '\udcff'"),
+        (["--text=a\0"], r"--text: expected UTF-8 without NUL, got 'a\x00'"),
         (["--text=x", "--column=y"], "--text is only allowed without --column"),
     ],
 )

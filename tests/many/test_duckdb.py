@@ -301,6 +301,8 @@ def test_what_cannot_be_attached(models: Path, tmp_path: Path) -> None:
         for name in ("", "a\0b", 'a"b'):
             with pytest.raises(CallError, match=r"^duckdb.attach: name: expected text without quo"):
                 fnabi.duckdb.attach(connection, models, name)
+        with pytest.raises(CallError, match=r"^duckdb.attach: name: expected UTF-8, got '.udcff'"):
+            fnabi.duckdb.attach(connection, models, "\udcff")
         assert names_of(connection) == ["memory"]
         connection.execute("SET enable_external_access = false")
         with pytest.raises(duckdb.PermissionException):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from fnabi._base.text import cut
+from fnabi._base.text import cut, is_utf8
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, shown_int, type_name
 
 T = TypeVar("T")
@@ -49,6 +49,22 @@ def check_type(where: str, value: object, *types: type, expected: str | None = N
     if not isinstance(value, types):
         names = expected or " or ".join(each.__name__ for each in types)
         raise ArgumentTypeError(f"{where}: expected {names}, got {type_name(value)}")
+
+
+def check_text(where: str, value: object) -> None:
+    """Refuse an argument that is no text, or one that UTF-8 lacks.
+
+    Args:
+        where: The function and the argument.
+        value: The argument.
+
+    Raises:
+        CallError: when it is.
+
+    """
+    check_type(where, value, str)
+    if isinstance(value, str) and not is_utf8(value):
+        raise argument_error(where, "UTF-8", value, str)
 
 
 def check_attribute(where: str, value: object, name: str, expected: str) -> None:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fnabi._base import core
-from fnabi._base.arguments import check_items, check_type
-from fnabi._base.text import is_utf8
+from fnabi._base.arguments import check_items, check_text, check_type
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, type_name
 from fnabi.many import pattern as patterns
 from fnabi.many.pattern import BufferOf, NumberOf, Pattern, Star, ValuePattern
@@ -94,10 +93,8 @@ def search_for(
             )
         asked = _pattern_of(accepts, "Catalog.find: accepts", asked.results)
     for column, name in names.items():
-        if name is not None and not isinstance(name, str):
-            raise ArgumentTypeError(f"Catalog.find: {column}: expected str, got {type_name(name)}")
-        if name is not None and not is_utf8(name):
-            raise ArgumentValueError(f"Catalog.find: {column}: expected UTF-8, got {name!r}")
+        if name is not None:
+            check_text(f"Catalog.find: {column}", name)
     releases = None
     if runtime is not None:
         from fnabi.compat._runtime import asked_releases  # which others do not need

@@ -37,7 +37,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fnabi._base import core
-from fnabi._base.arguments import iterator_of
+from fnabi._base.arguments import check_text, iterator_of
 from fnabi._base.files import Options, path_text, with_bytes
 from fnabi._base.moment import Moment, check_past, parse_moment, shown_moment
 from fnabi._base.progress import Wanted
@@ -503,8 +503,7 @@ class Catalog:
                 `allow_files` is used with a catalog in memory.
 
         """
-        if not isinstance(query, str):
-            raise ArgumentTypeError(f"Catalog.sql: query: expected str, got {type_name(query)}")
+        check_text("Catalog.sql: query", query)
         with self._lock:
             connection = self._open_for_user(allow_files)
             duckdb = load_duckdb()  # which adds to the relations that are returned

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from fnabi.errors import ArgumentTypeError, type_name
+from fnabi._base.arguments import check_text
 from fnabi.many.catalog._signature import from_message
 from fnabi.many.pattern._sql import named
 from fnabi.types import Signature
@@ -98,8 +98,7 @@ def log_query(
     for name, value in (("function", function), ("module", module), ("file", file)):
         if value is None:
             continue
-        if not isinstance(value, str):
-            raise ArgumentTypeError(f"Catalog.log: {name}: expected str, got {type_name(value)}")
+        check_text(f"Catalog.log: {name}", value)
         if name == "file":  # of either one
             both = (named(each, value) for each in ("file", "moved_from"))
             shown.append(f"({' OR '.join(both)})")

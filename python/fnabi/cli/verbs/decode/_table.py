@@ -16,7 +16,7 @@ from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 from fnabi._base.progress import show
-from fnabi._base.text import did_you_mean
+from fnabi._base.text import did_you_mean, is_utf8
 from fnabi._base.version import VERSION
 from fnabi.cli._output import output_format, wanted_progress
 from fnabi.cli._screen import complain, counted, where
@@ -195,6 +195,8 @@ class _OfLines(_Work):
         name: str | None = self._arguments.text
         if name is None:
             return columns
+        if not is_utf8(name) or "\0" in name:
+            self._arguments.usage(f"--text: expected UTF-8 without NUL, got {name!r}")
         load_pyarrow("fnabi decode: --text")
         found = self._with_texts(b"", columns).schema
         if found.names.count(name) > 1:
