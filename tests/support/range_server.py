@@ -25,7 +25,7 @@ _PIECE = 1 << 20
 FAULTS = (
     *("slow", "hang", "fail", "cut", "short", "long", "other", "whole", "changing"),
     *("part", "unsized", "loop", "nowhere", "nothing", "encoded", "text"),
-    *("vast", "future", "garbled", "noise", "refused", "shrunk"),
+    *("vast", "future", "garbled", "noise", "refused", "shrunk", "beyond"),
 )
 
 PASSING = {"busy": "fail", "limited": "limit", "reset": "reset", "torn": "cut"}
@@ -43,7 +43,7 @@ class Server(HttpServer):
     (status 204), ``encoded`` (compressed), ``text`` (without links), ``vast`` (of a size beyond
     int64), ``future`` (of the year 9999, without an etag), ``garbled`` (an etag that is not UTF-8),
     ``refused`` (status 416 for a range after the start), ``shrunk`` (such a range is of a file of
-    5 bytes).
+    5 bytes), ``beyond`` (a range whose start has 5,000 digits).
 
     Below these, only the first two answers for each name are wrong: ``busy`` (status 503),
     ``limited`` (status 429), ``reset`` (the connection is reset), ``torn`` (it ends in the
@@ -182,7 +182,8 @@ class _Handler(Handler):
         if fault != "part":
             wrong = {"unsized": "*", "vast": 1 << 64, "shrunk": 5 if start else size}
             whole = wrong.get(fault, size)
-            headers["Content-Range"] = f"bytes {start}-{end - 1}/{whole}"
+            first = "1" * 5000 if fault == "beyond" else start
+            headers["Content-Range"] = f"bytes {first}-{end - 1}/{whole}"
         self.answer_with(206, headers, data, body, cut=fault == "cut")
 
     def answer_with(

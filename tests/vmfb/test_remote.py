@@ -226,6 +226,7 @@ FAULTS = {
     "cut": "ClientPayloadError: Response payload is not completed",
     "short": "the answer has 1242 bytes, expected 2485",
     "other": "the server answers with another range",
+    "beyond": "the server answers with another range",
     "vast": "the server reports a size that does not fit in int64",
     "noise": "the answer is not valid: Bad status line",
 }

@@ -251,7 +251,7 @@ class HttpStore(Store):
                 if not (place and place[1]):
                     raise fault("the server answers 206 without a valid Content-Range")
                 size = _size(place[3])
-                if int(place[1]) != start or start > size:
+                if (place[1].lstrip("0") or "0") != str(start) or start > size:
                     raise fault("the server answers with another range")
                 expected = min(end, size) - start
             else:
