@@ -212,6 +212,8 @@ MENDED = (
     "html.render_diff: plain exports",
     "links of a page: '<'",
     "links of a page: '<a '",
+    "names: open negated sets",
+    "names: open sets",
     "runs_on: shared code",
     "signatures on a terminal: dims",
     "signatures on a terminal: one word",

@@ -8,6 +8,7 @@ from typing import Any
 
 import fnabi
 from fnabi import cconv, declaration, iree_abi, needs, pattern, raw, schema, sip
+from fnabi.many.pattern._glob import expression
 from fnabi.types import Signature
 from support.growth import Work, add
 
@@ -223,6 +224,14 @@ PATTERN: dict[str, Make] = {
     ),
 }
 
+NAMES: dict[str, Make] = {
+    "open sets": lambda size: fill(b"[", size),
+    "open negated sets": lambda size: fill(b"[!", size),
+    "sets": lambda size: fill(b"[a-c]", size),
+    "an open set after others": around(b"[a]", b"[", b"[]"),
+    "stars": lambda size: fill(b"*", size),
+}
+
 TARGETS: dict[str, Make] = {
     "quotes": around(b'#hal.device.target<"a", [', b'"'),
     "backslashes": around(b'#hal.device.target<"a", ["', b"\\"),
@@ -296,6 +305,7 @@ families(
 families("Signature.parse", "Signature.parse", lambda text: Signature.parse(text.decode()), TYPES)
 families("DType.parse", "DType.parse", lambda text: fnabi.DType.parse(text.decode()), DTYPE)
 families("pattern.parse", "pattern.parse", lambda text: pattern.parse(text.decode()), PATTERN)
+families("names", "Catalog.find", lambda text: expression(text.decode()), NAMES)
 families(
     "needs.parse_targets",
     "needs.parse_targets",

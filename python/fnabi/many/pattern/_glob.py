@@ -19,9 +19,9 @@ def expression(glob: str) -> str:
 
 
 def _parts(glob: str) -> Iterator[str]:
-    at = 0
+    at, last = 0, glob.rfind("]")  # after which no set is looked for, as none ends
     while at < len(glob):
-        found = _SET.match(glob, at) if glob[at] == "[" else None
+        found = _SET.match(glob, at) if glob[at] == "[" and at < last else None
         if found is not None:
             at = found.end()
             yield _set(*found.groups())
