@@ -6,7 +6,7 @@ one side of one condition in a source of the core; it is taken if any of them to
 
 ``tests/c/uncovered.toml`` lists branches that no test can take, with the reason. The others that
 are not taken are printed. The status is 1 if a listed one is taken, or if less than 97 % are: of
-the tests of Python and C, those that ran when this was written took 97.3 %.
+the tests of Python and C, those that ran when this was written took 98.2 %.
 """
 
 from __future__ import annotations
