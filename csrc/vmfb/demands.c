@@ -30,8 +30,9 @@ static void pack(fnabi_writer* w, fnabi_text text) {
 
 /* --------------------------------------------------------------------- module */
 
-/* The runtime asks whether `OPTIONAL` is set where it lacks a module or function,
- * and whether `REQUIRED` is before it compares versions. It always has hal. */
+/* The runtime asks whether `OPTIONAL` is set where it lacks a module or
+ * function, and whether `REQUIRED` is before it compares versions. It always
+ * has hal. */
 static bool write_dependencies(demands* d) {
   const fnabi_fb_field* field = &fnabi_vmfb_table.fields[MODULE_DEPENDENCIES];
   const fnabi_fb_field* fields = field->table->fields;

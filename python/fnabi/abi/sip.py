@@ -256,6 +256,9 @@ def flatten(structure: Node | None, values: object) -> list[Any]:
     return [flat[index] for index in places]
 
 
+_NO_LISTS = str, bytes, bytearray, memoryview
+
+
 def _flatten(node: Node | None, values: Any, flat: dict[int, Any]) -> None:
     if isinstance(node, Leaf):
         if flat.setdefault(node.index, values) is not values:
@@ -266,8 +269,7 @@ def _flatten(node: Node | None, values: Any, flat: dict[int, Any]) -> None:
             raise Mismatch("expected None: the structure is empty")
         return
     if _is_dense(node):
-        no_list = str, bytes, bytearray, memoryview
-        if not isinstance(values, SequenceABC) or isinstance(values, no_list):
+        if not isinstance(values, SequenceABC) or isinstance(values, _NO_LISTS):
             raise Mismatch(
                 f"expected a list or tuple, got {type_name(values)}", kind=ArgumentTypeError
             )
