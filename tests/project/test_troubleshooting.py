@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -74,22 +75,28 @@ def build(**variables: str) -> str:
     return run(sys.executable, "-c", code, "-q", "build_ext", *target, **variables)
 
 
+def skip_without_pip() -> None:
+    """Skip the test. The import of pip, or of its spec, would break that of setuptools after it."""
+    if not any(metadata.distributions(name="pip")):
+        pytest.skip("pip is not installed")
+
+
 def pip(*arguments: str) -> str:
-    pytest.importorskip("pip")
+    skip_without_pip()
     return run(sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps", *arguments)
 
 
 def externally_managed() -> str:
-    pytest.importorskip("pip")
+    skip_without_pip()
     Path("EXTERNALLY-MANAGED").write_text("[externally-managed]\nError=No.\n")
     return python(PIP, "install", "--dry-run", "--no-deps", ".")
 
 
 def other_python() -> str:
     name = "fnabi-9-py3-none-any.whl"
-    metadata = "Metadata-Version: 2.1\nName: fnabi\nVersion: 9\nRequires-Python: >=99\n"
+    about = "Metadata-Version: 2.1\nName: fnabi\nVersion: 9\nRequires-Python: >=99\n"
     with zipfile.ZipFile(name, "w") as file:
-        file.writestr("fnabi-9.dist-info/METADATA", metadata)
+        file.writestr("fnabi-9.dist-info/METADATA", about)
         file.writestr("fnabi-9.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         file.writestr("fnabi-9.dist-info/RECORD", "")
     return pip(name)
