@@ -646,16 +646,18 @@ FNABI_API int64_t fnabi_vmfb_runs_on(const char* data, size_t size,
  *    [opcode...], fault,
  *    [[function, calling_convention, passed]...],
  *    [[format, content]...]]
- * with the version of the bytecode; the dependencies and imports, where
- * `required` is 0 or 1; the types; the instructions, each with the byte in front
- * of it as a prefix * 256, -1 for one that is not known, or nil where the
- * version of the bytecode is not; a text, or nil, as of the cause "fault"; the
- * functions that get wrong values from runtimes that place arguments one after
- * the other (1), or on even registers if they have 64 bits (2), or that pass 32
- * of 64 bits of calls inside the module (4), where `passed` is the sum; and the
- * executables. Their content is nil where it is not at hand, or is not
- * looked into; 0 where it is damaged; [machine, version] of an ELF file, -1 for
- * a version that is not known; or this message of a module, without executables.
+ * with the version of the bytecode; the dependencies that the runtime requires,
+ * with 0 for a version that it does not compare; the imports, where `required`
+ * is 1, or 0 if the runtime does without; the types; the instructions, each
+ * with the byte in front of it as a prefix * 256, -1 for one that is not known,
+ * or nil where the version of the bytecode is not; a text, or nil, as of the
+ * cause "fault"; the functions that get wrong values from runtimes that place
+ * arguments one after the other (1), or on even registers if they have 64 bits
+ * (2), or that pass 32 of 64 bits of calls inside the module (4), where
+ * `passed` is the sum; and the executables. Their content is nil where it is
+ * not at hand, or is not looked into; 0 where it is damaged; [machine, version]
+ * of an ELF file, -1 for a version that is not known; or this message of a
+ * module, without executables.
  * Fails as fnabi_vmfb_needs and fnabi_bytecode_check do. */
 FNABI_API int64_t fnabi_vmfb_demands(const char* data, size_t size,
                                      uint8_t* out, size_t capacity,
