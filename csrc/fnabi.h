@@ -622,9 +622,8 @@ FNABI_API int64_t fnabi_vmfb_needs_with(const char* data, size_t size,
  *   "machine"     its name       nil: it was not measured
  *   "fault"       what fnabi_vmfb_verify or fnabi_bytecode_check finds; what
  *                 fnabi_vmfb_check finds of names, ordinals, counts and globals
- *                 of the module; or that read-only data is outside the file,
- *                 unless the file ends with its FlatBuffer, as the start of a
- *                 remote one does    nil
+ *                 of the module; or that read-only data is outside the file
+ *                 nil
  *   "arguments"   an exported function whose arguments they put into wrong
  *                 registers    its calling convention
  *   "call"        a function that the module calls, of whose arguments and

@@ -222,11 +222,8 @@ static bool write_check(demands* d) {
   return needed >= 0;
 }
 
-/* Whether read-only data is outside the file. Where nothing follows the
- * FlatBuffer, the rest of the file is elsewhere. */
+/* Whether read-only data is outside the file. */
 static bool is_cut(const demands* d) {
-  const fnabi_fb* fb = &d->b->fb;
-  if (d->size <= fb->origin + fb->size) return false;
   for (size_t i = 0; i < d->b->rodata_count; i++)
     if (d->b->rodata[i].data == NULL) return true;
   return false;

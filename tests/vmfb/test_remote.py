@@ -144,11 +144,12 @@ def test_a_closed_module(http: Server) -> None:
             read()
 
 
-def test_the_size_of_a_large_module(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [4 << 30, 1 << 37])
+def test_the_size_of_a_large_module(tmp_path: Path, size: int) -> None:
     """Of 4 GB, less than 1 MB is read, and the names at the end too when they are asked for."""
     data = bytearray((DATA / "vmfb" / "rodata_mixed.vmfb").read_bytes())
     opened = vmfb.from_buffer(bytes(data))
-    # Its last external segment becomes one of 4 GB, in a file without a directory.
+    # Its last external segment becomes a large one, in a file without a directory.
     last = max((each for each in opened.rodata if each.external), key=lambda each: each.offset)
     layout = opened.layout
     pair = struct.pack("<Q", last.size)
@@ -158,18 +159,21 @@ def test_the_size_of_a_large_module(tmp_path: Path) -> None:
         if data[at : at + 8] == pair
     ]
     assert len(places) == 1
-    struct.pack_into("<Q", data, places[0], 4 << 30)
+    struct.pack_into("<Q", data, places[0], size)
     path = tmp_path / "large.vmfb"
     path.write_bytes(data[: last.offset])
-    os.truncate(path, last.offset + (4 << 30))
+    os.truncate(path, last.offset + size)
     with serve(tmp_path) as server:
         with vmfb.open(f"{server.url}/large.vmfb") as module:
             assert [*module.exports] == [*opened.exports]
-            assert module.layout.file_size > 4 << 30
-            assert [each.size for each in module.rodata][last.index] == 4 << 30
+            assert module.layout.file_size > size
+            assert [each.size for each in module.rodata][last.index] == size
             assert [each.code for each in module.check()] == ["module-zip"]
             assert module.rodata[last.index].name is None
             assert bytes(module.rodata[0].data) == bytes(opened.rodata[0].data)
+            assert [module.runs_on(each).loads for each in vmfb.releases()] == [
+                opened.runs_on(each).loads for each in vmfb.releases()
+            ]
             rows = list(vmfb.scan(f"{server.url}/*.vmfb").rows())
         assert [row.function for row in rows] == [*opened.exports]
         assert server.bytes < 1_000_000
@@ -457,6 +461,14 @@ def test_claims_of_a_damaged_file(tmp_path: Path) -> None:
         assert row.error is not None
         assert row.error.text.startswith("4294967299 bytes of metadata")
         assert server.bytes < 1_000_000
+
+
+def test_a_size_beyond_the_address_space(http: Server) -> None:
+    with vmfb.open(f"{http.url}/vmfb/weights_64k.vmfb") as module:
+        assert module._remote is not None
+        module._remote.size = 1 << 62
+        with pytest.raises(OSError, match=r"no address space for its 4611686018427387904 bytes"):
+            module.runs_on("3.13.0")
 
 
 def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -432,6 +432,8 @@ class Module:
         Raises:
             FormatError: when the bytecode cannot be read, or the file has changed.
             CallError: when an argument is invalid, or the module is closed.
+            OSError: when the rest of a remote file cannot be requested, or is larger than the
+                address space.
 
         """
         name = check_release("Module.runs_on", release)

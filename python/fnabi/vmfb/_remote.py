@@ -6,8 +6,11 @@ Requests run concurrently; see `Store`. An object that changes between them is a
 from __future__ import annotations
 
 import asyncio
+import errno
 import mmap
+import os
 import re
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from io import SEEK_SET, RawIOBase
@@ -55,6 +58,12 @@ _LISTING_SECONDS = 600.0
 
 _METADATA_MOST = 1 << 28
 """The most bytes of metadata that are read; a damaged file may claim any number."""
+
+_UNRESERVED: dict[str, int] = {}
+"""How to map a file that may be larger than memory: pages that nobody writes to take none."""
+
+if sys.platform == "linux" and os.uname().machine in ("x86_64", "aarch64"):
+    _UNRESERVED["flags"] = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000  # MAP_NORESERVE
 
 _RANGE = 1 << 22
 """The most bytes of a stream that one request is for, which ends after a minute."""
@@ -211,11 +220,15 @@ class RemoteFile:
         Args:
             parts: What was read after the first bytes, with its offsets.
 
+        Raises:
+            OSError: when the file is, or claims to be, larger than the address space.
+
         """
         try:
-            whole = mmap.mmap(-1, self.size)  # pages that nobody writes to take no memory
-        except (OSError, OverflowError, ValueError):  # the file claims to be too large
-            return self.data[: lib.fnabi_vmfb_extent(self.data, len(self.data))]
+            whole = mmap.mmap(-1, self.size, **_UNRESERVED)
+        except (OSError, OverflowError, ValueError):
+            text = f"there is no address space for its {self.size} bytes"
+            raise OSError(errno.ENOMEM, text, self.url) from None
         whole[: len(self.data)] = self.data
         for offset, data in parts:
             whole[offset : offset + len(data)] = data
