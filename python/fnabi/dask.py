@@ -97,8 +97,8 @@ def scan(
 def _load() -> Any:
     try:
         import dask.dataframe
-    except ImportError:
-        raise engine.missing("Dask, or pandas or pyarrow,", "dask") from None
+    except ImportError as problem:
+        raise engine.missing("Dask, or pandas or pyarrow,", "dask", problem) from None
     return dask.dataframe
 
 

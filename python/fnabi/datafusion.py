@@ -46,8 +46,8 @@ def register(context: SessionContext) -> None:
     try:
         import datafusion
         import pyarrow
-    except ImportError:
-        raise engine.missing("DataFusion, or pyarrow,", "datafusion") from None
+    except ImportError as problem:
+        raise engine.missing("DataFusion, or pyarrow,", "datafusion", problem) from None
     check_attribute("datafusion.register: context", context, "register_udf", "a SessionContext")
     text = pyarrow.string_view()
     for name, decode in engine.FUNCTIONS.items():

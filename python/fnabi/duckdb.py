@@ -60,7 +60,8 @@ def register(connection: DuckDBPyConnection) -> None:
         import numpy  # noqa: F401  # by which DuckDB calls functions on Arrow data
         import pyarrow
     except ImportError as problem:
-        raise engine.missing(problem.name or "pyarrow", "duckdb") from None
+        package = (problem.name or "pyarrow").partition(".")[0]
+        raise engine.missing(package, "duckdb", problem) from None
     check_attribute(
         "duckdb.register: connection", connection, "create_function", "a connection of DuckDB"
     )

@@ -138,7 +138,7 @@ class RangeError(ArgumentValueError, OverflowError):
 
 
 class MissingPackageError(CallError, ImportError):
-    """The call needs a package that is not installed. The text says which."""
+    """The call needs a package that is not installed, or not whole. The text says which."""
 
 
 class LibraryError(FnabiError, OSError):

@@ -71,8 +71,8 @@ def _load() -> Any:
     try:
         import pandas
         import pyarrow  # noqa: F401
-    except ImportError:
-        raise engine.missing("pandas, or pyarrow,", "pandas") from None
+    except ImportError as problem:
+        raise engine.missing("pandas, or pyarrow,", "pandas", problem) from None
     return pandas
 
 

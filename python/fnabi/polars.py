@@ -91,8 +91,8 @@ class _Namespace:
 def _load() -> Any:
     try:
         import polars
-    except ImportError:
-        raise engine.missing("polars", "polars") from None
+    except ImportError as problem:
+        raise engine.missing("polars", "polars", problem) from None
     return polars
 
 

@@ -106,8 +106,8 @@ def scan(
     """
     try:
         import ray.data
-    except ImportError:
-        raise engine.missing("Ray", "ray") from None
+    except ImportError as problem:
+        raise engine.missing("Ray", "ray", problem) from None
     hidden = engine.hide("ray.scan", storage_options)
     groups = engine.group_files(paths, "ray.scan", storage_options) or [b""]
     listed = ray.data.from_items([{"files": group} for group in groups])

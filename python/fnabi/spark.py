@@ -162,8 +162,8 @@ def _types() -> Any:
         import pyarrow  # noqa: F401
         from pyspark.sql.functions import arrow_udf  # noqa: F401
         from pyspark.sql.pandas import types
-    except ImportError:
-        raise engine.missing("Spark 4.1 or newer, or pyarrow,", "spark") from None
+    except ImportError as problem:
+        raise engine.missing("Spark 4.1 or newer, or pyarrow,", "spark", problem) from None
     return types
 
 

@@ -441,19 +441,3 @@ def test_the_listing_asks_for_folders_only(tmp_path: Path) -> None:
         rows = engine.scan_group(group, options={"simple_links": False}).num_rows
         assert server.requests == 13
     assert rows == pa.table(vmfb.scan(tmp_path).plain()).num_rows
-
-
-@pytest.mark.parametrize(
-    ("name", "blocked", "call"),
-    [
-        ("ray", "ray.data", lambda: fnabi.ray.scan([])),
-        ("spark", "pyspark.sql.pandas", lambda: fnabi.spark.scan(None, [])),  # type: ignore[arg-type]
-        ("dask", "dask.dataframe", lambda: fnabi.dask.scan([])),
-    ],
-)
-def test_an_engine_that_is_missing_is_named(
-    monkeypatch: pytest.MonkeyPatch, name: str, blocked: str, call: Any
-) -> None:
-    monkeypatch.setitem(sys.modules, blocked, None)
-    with pytest.raises(CallError, match=rf"pip install .*{name}"):
-        call()

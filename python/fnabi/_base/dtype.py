@@ -11,6 +11,7 @@ import msgspec
 
 from fnabi._base.arguments import argument_error
 from fnabi._base.core import Data, data_bytes
+from fnabi._base.packages import why_unusable
 from fnabi._base.text import cut
 from fnabi.errors import (
     ArgumentTypeError,
@@ -242,11 +243,9 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
     def _ml_dtypes_scalar(self, name: str) -> Any:
         try:
             import ml_dtypes
-        except ImportError:
-            raise MissingPackageError(
-                f"DType.to_numpy: NumPy has no {self}, and ml_dtypes is not installed"
-                " (pip install ml_dtypes)"
-            ) from None
+        except ImportError as problem:
+            why = f"ml_dtypes {why_unusable(problem, 'ml_dtypes')}"
+            raise MissingPackageError(f"DType.to_numpy: NumPy has no {self}, and {why}") from None
         scalar = getattr(ml_dtypes, name, None)
         if scalar is None:
             raise ArgumentValueError(
@@ -380,9 +379,6 @@ def load_numpy(purpose: str) -> Any:
     try:
         import numpy as np
     except ImportError as problem:
-        why = "is not installed (pip install numpy)"
-        if not (isinstance(problem, ModuleNotFoundError) and problem.name == "numpy"):
-            # its own text is a page of advice around the cause
-            why = f"cannot be imported: {' '.join(str(problem.__cause__ or problem).split())}"
+        why = why_unusable(problem, "numpy")
         raise MissingPackageError(f"{purpose}: NumPy {why}") from None
     return np

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from fnabi._base.packages import why_unusable
 from fnabi.errors import ArgumentTypeError, MissingPackageError, type_name
 
 __all__ = ["Progress"]
@@ -203,8 +204,9 @@ def _bar(
     try:
         from rich import progress
         from rich.console import Console
-    except ImportError:
-        raise MissingPackageError(f"{function}: rich is not installed (pip install rich)") from None
+    except ImportError as problem:
+        why = why_unusable(problem, "rich")
+        raise MissingPackageError(f"{function}: rich {why}") from None
     console = Console(stderr=True)
     counts: tuple[progress.ProgressColumn, ...] = ()
     if files != 1:

@@ -27,6 +27,7 @@ from typing import Any
 
 from fnabi._base import lane
 from fnabi._base.arguments import argument_error, check_attribute
+from fnabi._base.packages import why_unusable
 from fnabi.calls.tensor import Device, dlpack_device
 from fnabi.errors import ArgumentValueError, CallError, MissingPackageError
 
@@ -128,9 +129,9 @@ def use_torch_stream(context: AbstractContextManager[Any] | None = None) -> Iter
         check_attribute(where, context, "__enter__", "a context manager or None")
     try:
         torch = import_module("torch")
-    except ImportError:
-        text = "use_torch_stream: torch is not installed (pip install torch)"
-        raise MissingPackageError(text) from None
+    except ImportError as problem:
+        why = why_unusable(problem, "torch")
+        raise MissingPackageError(f"use_torch_stream: torch {why}") from None
     with nullcontext() if context is None else context:
         stream = torch.cuda.current_stream()
         with use_raw_stream(stream.device, stream.cuda_stream):

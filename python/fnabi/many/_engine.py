@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from fnabi._base.arguments import argument_error
 from fnabi._base.files import Options
+from fnabi._base.packages import why_unusable
 from fnabi._base.secrets import HiddenOptions
 from fnabi.errors import ArgumentTypeError, CallError, MissingPackageError, NotFoundError, type_name
 from fnabi.many import arrow
@@ -37,10 +38,10 @@ TEXT = "text"
 """The name of the column of a table that has no other."""
 
 
-def missing(package: str, extra: str) -> MissingPackageError:
-    """Return the error for an engine that is not installed."""
-    needed = _PACKAGES[extra]
-    return MissingPackageError(f"fnabi.{extra}: {package} is not installed (pip install {needed})")
+def missing(package: str, extra: str, problem: ImportError) -> MissingPackageError:
+    """Return the error for an engine that cannot be imported."""
+    why = why_unusable(problem, _PACKAGES[extra])
+    return MissingPackageError(f"fnabi.{extra}: {package} {why}")
 
 
 _PACKAGES = {

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from fnabi import vmfb
 from fnabi._base.arguments import check_type
 from fnabi._base.files import path_text
+from fnabi._base.packages import why_unusable
 from fnabi.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -105,10 +106,9 @@ class Client:
         conventions = self._check_functions(path)
         try:
             runtime: Any = import_module("iree.runtime")
-        except ImportError:
-            raise MissingPackageError(
-                "client.Client: iree.runtime is not installed (pip install iree-base-runtime)"
-            ) from None
+        except ImportError as problem:
+            why = why_unusable(problem, "iree-base-runtime")
+            raise MissingPackageError(f"client.Client: iree.runtime {why}") from None
         config = runtime.Config(driver or self.DRIVER)
         context = runtime.SystemContext(config=config)
         for each in modules:

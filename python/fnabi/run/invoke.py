@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from fnabi._base import core
 from fnabi._base.arguments import check_attribute, check_type
 from fnabi._base.dtype import load_numpy
+from fnabi._base.packages import why_unusable
 from fnabi.abi import cconv, iree_abi
 from fnabi.errors import (
     ArgumentTypeError,
@@ -219,10 +220,9 @@ class Marshaller:
     def __init__(self, device: Any, to_host: bool = True, widened: bool | None = None) -> None:
         try:
             self._runtime: Any = import_module("iree.runtime")
-        except ImportError:
-            raise MissingPackageError(
-                "Marshaller: iree.runtime is not installed (pip install iree-base-runtime)"
-            ) from None
+        except ImportError as problem:
+            why = why_unusable(problem, "iree-base-runtime")
+            raise MissingPackageError(f"Marshaller: iree.runtime {why}") from None
         self._numpy = load_numpy("Marshaller")
         self._device = device
         self._view_class = self._runtime.HalBufferView

@@ -18,6 +18,7 @@ from typing import Any
 
 from fnabi._base import core
 from fnabi._base.files import Found, Options
+from fnabi._base.packages import why_unusable
 from fnabi._base.secrets import without_secrets
 from fnabi._base.url import (
     folder_of,
@@ -97,10 +98,9 @@ def open_store(url: str, options: Options, function: str, roots: dict[str, str])
     shown, full = public(url), full_of(url)
     try:
         import_module("fsspec")
-    except ImportError:
-        raise MissingPackageError(
-            f"{function}: {shown} needs fsspec, which is not installed (pip install 'fsspec[http]')"
-        ) from None
+    except ImportError as problem:
+        why = why_unusable(problem, "'fsspec[http]'")
+        raise MissingPackageError(f"{function}: {shown} needs fsspec, which {why}") from None
     try:
         return _store_of(full, dict(options or {}), roots)
     except ImportError as problem:

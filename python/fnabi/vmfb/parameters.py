@@ -40,6 +40,7 @@ from typing import Any, Literal, TypeAlias
 
 from fnabi._base.arguments import check_items, check_type
 from fnabi._base.files import announce_mapping, check_regular, path_text, read_or_map
+from fnabi._base.packages import why_unusable
 from fnabi._base.text import cut, one_line
 from fnabi.errors import FormatError, MissingPackageError
 from fnabi.vmfb._records import Finding
@@ -189,11 +190,9 @@ def _error(code: str, offset: int, reason: str, expected: str | None = None) -> 
 def _package(name: str, path: object) -> Any:
     try:
         return import_module(name)
-    except ImportError:
-        raise MissingPackageError(
-            f"parameters.read: {path} needs the package {name}, which is not installed"
-            f" (pip install {name})"
-        ) from None
+    except ImportError as problem:
+        why = f"the package {name}, which {why_unusable(problem, name)}"
+        raise MissingPackageError(f"parameters.read: {path} needs {why}") from None
 
 
 # Bytes of the values of GGUF's types, at the index of the type. Strings and arrays, which have

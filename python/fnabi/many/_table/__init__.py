@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from fnabi._base.files import write_whole
+from fnabi._base.packages import why_unusable
 from fnabi.errors import ArgumentValueError, MissingPackageError
 from fnabi.many._formats import format_of
 from fnabi.many._table._parts import Parts, Place
@@ -130,10 +131,9 @@ def _unwritable(what: str) -> Iterator[None]:
 
 
 def load_pyarrow(purpose: str) -> None:
-    """Import pyarrow; the error where it is not installed names what needs it."""
+    """Import pyarrow; the error where that fails names what needs it."""
     try:
         import_module("pyarrow")
-    except ImportError:
-        raise MissingPackageError(
-            f"{purpose} needs pyarrow, which is not installed (pip install pyarrow)"
-        ) from None
+    except ImportError as problem:
+        why = why_unusable(problem, "pyarrow")
+        raise MissingPackageError(f"{purpose} needs pyarrow, which {why}") from None

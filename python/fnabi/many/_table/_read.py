@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from fnabi._base.capsule import ArrayOnly, Excess, open_arrays
 from fnabi._base.core import check_interrupt
 from fnabi._base.files import read_stream
+from fnabi._base.packages import why_unusable
 from fnabi._base.text import cut
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, MissingPackageError
@@ -449,10 +450,9 @@ def _bad_file(name: str, what: str) -> Iterator[None]:
 def _load(package: str, source: Source) -> Any:
     try:
         return import_module(package)
-    except ImportError:
-        raise MissingPackageError(
-            f"{source.function}: pyarrow is not installed (pip install pyarrow)"
-        ) from None
+    except ImportError as problem:
+        why = why_unusable(problem, "pyarrow")
+        raise MissingPackageError(f"{source.function}: pyarrow {why}") from None
 
 
 # ---------------------------------------------------------------------------------------- formats

@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from fnabi._base.packages import why_unusable
 from fnabi.errors import MissingPackageError
 
 
@@ -24,4 +25,7 @@ def load_duckdb(*, whole: bool = True) -> Any:
                 f"Catalog: {name} is not installed (pip install duckdb pyarrow)"
             )
     is_apart = not whole and "duckdb" not in sys.modules and find_spec("_duckdb") is not None
-    return import_module("_duckdb" if is_apart else "duckdb")
+    try:
+        return import_module("_duckdb" if is_apart else "duckdb")
+    except ImportError as problem:
+        raise MissingPackageError(f"Catalog: duckdb {why_unusable(problem, 'duckdb')}") from None
