@@ -418,6 +418,16 @@ def test_answers_that_are_none(fake: Fake, answer: bytes) -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize("version", ["one", "-1", "9" * 19, "9" * 5000])
+@pytest.mark.parametrize("url", ["models:/rank/latest/m.vmfb", "models:/rank@prod/m.vmfb"])
+def test_versions_that_are_no_numbers(fake: Fake, url: str, version: str) -> None:
+    one = f'{{"version": "{version}"}}'
+    fake.answer = f'{{"model_version": {one}, "model_versions": [{one}]}}'.encode()
+    with pytest.raises(OSError, match=r"the answer is malformed") as caught:
+        vmfb.open(url)
+    assert len(str(caught.value)) < 300
+
+
 def test_artifacts_inside_of_each_other(fake: Fake) -> None:
     fake.version("loop", "models:/loop/1")
     with pytest.raises(OSError, match="more than 4 artifacts inside of each other"):

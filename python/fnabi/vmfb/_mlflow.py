@@ -90,7 +90,7 @@ class _Object(msgspec.Struct, frozen=True):
 
 
 class _Version(msgspec.Struct, frozen=True):
-    version: str
+    version: Annotated[int, msgspec.Meta(ge=0, lt=10**18)]
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -207,11 +207,11 @@ class MlflowStore(HttpStore):
             return answer.model.info.artifact_uri if answer.model else ""
         if model["alias"]:
             answer = await self._ask("registered-models/alias", name=name, alias=model["alias"])
-            version = answer.model_version.version if answer.model_version else None
+            version = str(answer.model_version.version) if answer.model_version else None
         elif not version.isdecimal():
             stage = {} if version.lower() == "latest" else {"stages": version}
             answer = await self._ask("registered-models/get-latest-versions", name=name, **stage)
-            numbers = [int(each.version) for each in answer.model_versions]
+            numbers = [each.version for each in answer.model_versions]
             version = str(max(numbers)) if numbers else None
         if version is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
