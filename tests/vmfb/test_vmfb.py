@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import gc
 import gzip
 import hashlib
@@ -1549,6 +1550,14 @@ def test_rodata_of_a_file_that_was_cut(tmp_path: Path) -> None:
         with pytest.raises(FormatError) as caught:
             _ = segment.data
         assert caught.value.code == "module-changed"
+
+
+def test_a_module_is_made_of_a_file_or_a_buffer_alone() -> None:
+    for arguments in (), (b"IREE",):
+        with pytest.raises(TypeError, match=r"^vmfb\.Module: expected a call of vmfb\.open or"):
+            vmfb.Module(*arguments)
+    opened = vmfb.open(MODULES / "scalars.vmfb")
+    assert [*copy.copy(opened).exports] == [*opened.exports]
 
 
 def test_files_that_are_replaced_or_small_may_change(tmp_path: Path) -> None:

@@ -151,6 +151,7 @@ class Module:
 
     """
 
+    _view: Any
     _lenient = False
     _mapped: MappedFile | None = None
     _remote: RemoteFile | None = None
@@ -159,19 +160,8 @@ class Module:
     _signatures: tuple[FunctionSignature, ...] | None = None
     _kept: ModuleBytes | None = None
 
-    def __init__(
-        self, data: ReadableBuffer, function: str, lenient: bool, mapped: MappedFile | None = None
-    ) -> None:
-        if lenient:
-            self._lenient = lenient
-        if mapped is not None:
-            self._mapped = mapped
-        try:
-            self._view: Any = _verified(data, function, lenient)
-        except FormatError as problem:
-            if not lenient:
-                _hint(problem, data, function)
-            raise
+    def __init__(self, *_: object, **_names: object) -> None:
+        raise ArgumentTypeError("vmfb.Module: expected a call of vmfb.open or vmfb.from_buffer")
 
     @cached_property
     def _head(self) -> _Head:
@@ -342,7 +332,7 @@ class Module:
         from fnabi.vmfb import needs
 
         def functions(data: memoryview) -> Exports:
-            with type(self)(data, "vmfb.from_buffer", True) as inner:
+            with _module(data, "vmfb.from_buffer", True) as inner:
                 return inner.exports
 
         rows, size = self._need_rows[0], self.layout.file_size
@@ -687,10 +677,35 @@ def _opened(
     data: ReadableBuffer, path: str | os.PathLike[str], lenient: bool, mapped: MappedFile | None
 ) -> Module:
     try:
-        return Module(data, "vmfb.open", lenient, mapped)
+        module = _module(data, "vmfb.open", lenient)
     except FormatError as problem:
         problem.file = os.fspath(path)
         raise
+    if mapped is not None:
+        module._mapped = mapped
+    return module
+
+
+_new = object.__new__
+
+
+def _module(data: ReadableBuffer, function: str, lenient: bool) -> Module:
+    """Verify the module in a buffer, and open it."""
+    view: Any = data
+    if data.__class__ is not bytes:
+        view = core.view(data, function)
+        data = ffi.buffer(view)
+    try:
+        _verify(data, lenient)
+    except FormatError as problem:
+        if not lenient:
+            _hint(problem, data)
+        raise
+    module = _new(Module)
+    module._view = view
+    if lenient:
+        module._lenient = lenient
+    return module
 
 
 def from_buffer(data: ReadableBuffer, *, lenient: bool = False) -> Module:
@@ -715,7 +730,7 @@ def from_buffer(data: ReadableBuffer, *, lenient: bool = False) -> Module:
         (input0: i8[?x64], input1: float32) -> (output0: float32[?x64])
 
     """
-    return Module(data, "vmfb.from_buffer", lenient)
+    return _module(data, "vmfb.from_buffer", lenient)
 
 
 def verify(data: ReadableBuffer) -> None:
@@ -734,24 +749,16 @@ def verify(data: ReadableBuffer) -> None:
         >>> vmfb.verify(Path("examples/classifier.vmfb").read_bytes())
 
     """
-    _verified(data, "vmfb.verify", False)
-
-
-def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
-    """Verify `data`, and return what crosses to the core: bytes, or a view for another buffer."""
-    view: Any = data
     if data.__class__ is not bytes:
-        view = core.view(data, function)
-        data = ffi.buffer(view)
-    _verify(data, lenient)
-    return view
+        data = ffi.buffer(core.view(data, "vmfb.verify"))
+    _verify(data, False)
 
 
-def _hint(problem: FormatError, data: ReadableBuffer, function: str) -> None:
+def _hint(problem: FormatError, data: ReadableBuffer) -> None:
     """Add to the error of a strict opening that a lenient one reads the module."""
     if problem.code == core.code_name(lib.FNABI_MODULE_OFFSET):
         with suppress(FormatError):
-            _verified(data, function, True)
+            _verify(data, True)
             problem.hint = "lenient=True reads it"
 
 
