@@ -349,6 +349,8 @@ def test_functions_come_at_once() -> None:
         (" =:", 'fnabi inspect "a\\"b', ["files"]),
         (" =:", "fnabi call lib.so f @a", ["files@"]),
         (" =:", "fnabi call lib.so f a", ["words"]),
+        (" =:", "fnabi diff old new le", ["words"]),
+        (" =:", "fnabi diff old new --len", ["words", "--lenient"]),
     ],
 )
 def test_lines_of_bash(

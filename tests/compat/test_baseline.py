@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -594,3 +595,18 @@ def test_what_a_baseline_does_not_have() -> None:
     with found:
         assert found.name == "classifier"
     assert found.closed
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_nothing_but_files_is_read_to_see_whether_it_is_a_baseline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pipe has given its bytes away, and would wait for more for ever."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(b"{}",))
+    writer.start()
+    assert main(["diff", str(pipe), str(ROOT / "examples" / "classifier.vmfb")]) == 3
+    writer.join()
+    assert f"{pipe}: file ends before the module does" in capsys.readouterr().err
+    assert main(["diff", os.devnull, str(ROOT / "examples" / "classifier.vmfb")]) == 3

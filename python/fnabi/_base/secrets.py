@@ -106,8 +106,6 @@ def _plain(url: str, depth: int) -> str:
 
 def _plain_part(url: str, depth: int) -> str:
     protocol, mark, rest = url.partition("://")
-    if not mark:
-        return url
     user, host, rest = _split(rest)
     rest, hash, fragment = rest.partition("#")
     path, question, query = rest.partition("?")
