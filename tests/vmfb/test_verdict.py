@@ -214,7 +214,7 @@ def test_an_unusual_query_of_a_device_is_unknown(name: bytes) -> None:
 
 
 def test_hosts_are_named_up_to_a_limit() -> None:
-    names = [b"", b".f", b"odd\0.f", *(b"host%d.f" % number for number in range(70))]
+    names = [b"", b".f", b"odd\0.f", b"odd\0.g", *(b"host%d.f" % each for each in range(70))]
     data = module(Table({0: String(b"m"), 6: Vector([Table({0: String(each)}) for each in names])}))
     verdict = vmfb.from_buffer(data).runs_on(vmfb.releases()[-1])
     assert verdict.hosts == ("odd\0", *(f"host{number}" for number in range(63)))
