@@ -1013,6 +1013,30 @@ def test_a_column_with_several_types(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err.endswith(told)
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"k": 1, "late": "x"}', "expected no further column as before, got 'late' (string)"),
+        ('{"k": 2.5}', "expected 'k' (int64) as before, got 'k' (double)"),
+        ('{"k": 18446744073709551616}', "expected 'k' (int64) as before, got 'k' (double)"),
+        ('{"l": [{"a": 1.5}]}', "expected 'l.a' (int64) as before, got 'l.a' (double)"),
+        ('{"l": [{"b": 1}]}', "expected no further column as before, got 'l.b' (int64)"),
+    ],
+)
+@pytest.mark.parametrize("is_later", [False, True], ids=["file", "block"])
+def test_a_column_of_json_that_is_not_that_of_before(
+    tmp_path: Path, line: str, told: str, is_later: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = f'{{"k": 1, "l": [{{"a": 1}}], "sig": "{GOOD}"}}\n'
+    last = f'{{"sig": "{GOOD}", {line[1:]}\n'
+    (tmp_path / "a.jsonl").write_text(first * (1 + is_later * (5 << 20) // len(first)))
+    with open(tmp_path / ("a.jsonl" if is_later else "b.jsonl"), "a") as file:
+        file.write(last)
+    files = sorted(tmp_path.iterdir())
+    assert decode(*files, "-o", tmp_path / "o.jsonl") == 1
+    assert capsys.readouterr().err.endswith(f"{files[-1]}: other columns: {told}\n")
+
+
 @pytest.mark.parametrize("other", ['{"n": 2}\n', '{"n": 2}\n{"n": null, "sig2": {"sig": 1}}\n'])
 def test_lines_of_json_without_the_column_of_the_first_file(
     tmp_path: Path, other: str, capsys: pytest.CaptureFixture[str]

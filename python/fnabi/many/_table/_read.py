@@ -29,6 +29,7 @@ from fnabi.many._table._exact import Changed, changed_numbers, with_whole_number
 from fnabi.many._table._ipc import read_arrow_file, read_arrow_stream
 from fnabi.many._table._memory import own
 from fnabi.many._table._nulls import lost_nulls, with_lost_nulls
+from fnabi.many._table._other import other_columns
 from fnabi.many._table._parquet import read_parquet
 from fnabi.many._table._units import Units
 from fnabi.many.columns._split import line_error
@@ -427,6 +428,11 @@ _OTHER_TYPE = re.compile(
 )
 """What pyarrow says of a value that has another type than those before it, or in other files."""
 
+_OTHER_COLUMN = re.compile(
+    r"JSON parse error: unexpected field|Failed to convert JSON to u?int64, couldn't parse:"
+)
+"""What pyarrow says of a column that is new, and of numbers that it cannot have."""
+
 
 @contextmanager
 def _bad_file(name: str, what: str) -> Iterator[None]:
@@ -591,6 +597,8 @@ def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
         try:
             table = module.read_json(own(block), reading, parsing)
         except ValueError as problem:  # which counts the rows of the block
+            if schema is not None and _OTHER_COLUMN.match(str(problem)):
+                refuse_other(block, schema, rows)
             text = re.sub(
                 r"\bin row (\d+)", lambda at: f"in row {rows + int(at[1]) + 1}", str(problem)
             )
@@ -613,6 +621,17 @@ def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
         known = _without_times(known)
     schema = select(known)
     is_whole = schema.names == known.names
+
+    def refuse_other(block: bytes, schema: Any, rows: int) -> None:
+        """Refuse a column that those before are not, of which pyarrow says no name."""
+        nonlocal fields
+        fields = _count_fields(block)
+        for column, then, now in other_columns(schema, parse(block, None, rows).schema):
+            named = cut(repr(".".join(column)), _NAME)
+            expected = "no further column" if then is None else f"{named} ({then})"
+            got = f"{named} ({cut(str(now), _NAME)})"
+            why = f"other columns: expected {expected} as before, got {got}"
+            raise OSError(errno.EBADMSG, why, source.name)
 
     def lacks(block: bytes, table: Any, name: str) -> bool:
         """Return whether no row of a block has a column; one in which it is null has it."""
