@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,7 @@ def decode(
     """
     types = _types()
     check_attribute("spark.decode: frame", frame, "sparkSession", "a DataFrame of Spark")
-    given = types.to_arrow_schema(frame.schema)
+    given = types.to_arrow_schema(frame.schema, **_zone(types))
     function = engine.decoder("spark.decode: frame", column, abi, drop, given, prefix, into)
     schema = _types().from_arrow_schema(function(given.empty_table()).schema)
     kept = [field for field in frame.schema.fields if not drop or field.name != column]
@@ -165,6 +166,12 @@ def _types() -> Any:
     except ImportError as problem:
         raise engine.missing("Spark 4.1 or newer, or pyarrow,", "spark", problem) from None
     return types
+
+
+def _zone(types: Any) -> dict[str, str]:
+    """Return the time zone that Arrow's timestamps have, which Spark 4.2 and newer ask for."""
+    named = inspect.signature(types.to_arrow_schema).parameters
+    return {"timezone": "UTC"} if "timezone" in named else {}
 
 
 def _each(function: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -226,9 +226,22 @@ def test_spark_keeps_its_fields(session: Any) -> None:
         assert [row["status"] for row in rows] == list(range(9))
     for name in ("status", "Status"):
         with pytest.raises(
-            CallError, match=rf"^spark.decode: frame: .* a column '{name}', expected"
+            CallError, match=rf"^spark.decode: frame: .* a column '{name}'; prefix="
         ):
             fnabi.spark.decode(frame.withColumnRenamed("status", name), "signature")
+
+
+def test_spark_keeps_times(session: Any) -> None:
+    time = "timestamp'2026-10-25 02:30:00.000001'"
+    frame = session.sql(
+        f"SELECT 'I1!R1!' AS sig, {time} AS at, array({time}) AS all, map('k', {time}) AS map"
+    )
+    decoded = fnabi.spark.decode(frame, "sig")
+    assert decoded.schema.fields[:4] == frame.schema.fields
+    assert decoded.select("sig", "at", "all", "map").collect() == frame.collect()
+    assert decoded.first()["status"] == "ok"
+    with pytest.raises(CallError, match=r"^spark.decode: column: 'at' is timestamp\["):
+        fnabi.spark.decode(frame, "at")
 
 
 @pytest.mark.parametrize("abi", EVERY)
