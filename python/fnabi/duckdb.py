@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 from typing import TYPE_CHECKING
 
 from fnabi._base.arguments import check_attribute, check_text
@@ -33,6 +34,12 @@ def __dir__() -> list[str]:
 _TABLES = ("files", "functions")
 """The tables of a catalog that are for users."""
 
+_MADE = "STRUCT(status "
+"""What the types of the results of fnabi's functions begin with."""
+
+_OTHERS = {"macro": ("macro", "DROP MACRO"), "scalar": ("function", "remove_function")}
+"""What else may have the name of one of them, and how it is removed."""
+
 
 def register(connection: DuckDBPyConnection) -> None:
     """Add functions to SQL that decode signatures, one for each ABI, such as `fnabi_decode_raw`.
@@ -45,8 +52,8 @@ def register(connection: DuckDBPyConnection) -> None:
         connection: The connection.
 
     Raises:
-        CallError: when an argument is invalid, a database of the connection has a macro of such a
-            name, or numpy or pyarrow is not installed.
+        CallError: when an argument is invalid, a database of the connection has a macro or another
+            function of such a name, or numpy or pyarrow is not installed.
 
     Example:
         >>> import duckdb, fnabi
@@ -66,15 +73,17 @@ def register(connection: DuckDBPyConnection) -> None:
         "duckdb.register: connection", connection, "create_function", "a connection of DuckDB"
     )
     with connection.cursor() as own:  # a result of the user's stays what it is
-        query = "SELECT lower(function_name), function_type FROM system.main.duckdb_functions()"
-        listed = {*own.execute(query).fetchall()}
-        for name in engine.FUNCTIONS:
-            if (name, "macro") in listed:  # which queries would call instead
+        query = "SELECT lower(function_name), function_type, coalesce(return_type, '')"
+        listed = own.execute(f"{query} FROM system.main.duckdb_functions()").fetchall()
+        ours = {name for name, kind, made in listed if kind == "scalar" and made.startswith(_MADE)}
+        others = {row[:2] for row in listed} - {(name, "scalar") for name in ours}
+        for name, (kind, (what, remedy)) in product(engine.FUNCTIONS, _OTHERS.items()):
+            if (name, kind) in others:  # which queries would call instead
                 raise ArgumentValueError(
-                    f"duckdb.register: connection: a macro has the name {name}; expected none,"
-                    " see DROP MACRO"
+                    f"duckdb.register: connection: a {what} has the name {name}; expected none,"
+                    f" see {remedy}"
                 )
-        for name in {*engine.FUNCTIONS} - {found for found, kind in listed if kind == "scalar"}:
+        for name in {*engine.FUNCTIONS} - ours:
             function = engine.FUNCTIONS[name]
             empty = pyarrow.table({name: function(pyarrow.array([], pyarrow.string()))})
             made = own.from_arrow(empty).types[0]

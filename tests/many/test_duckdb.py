@@ -136,6 +136,19 @@ def test_a_macro_of_the_user_is_no_function_of_fnabi(name: str) -> None:
         assert connection.sql(query).fetchall() == [("ok",)]
 
 
+@pytest.mark.parametrize("name", ["fnabi_decode_sip", "FNABI_Decode_sip"])
+def test_a_function_of_the_user_is_none_of_fnabi(name: str) -> None:
+    with duckdb.connect() as connection:
+        connection.create_function(name, str.upper, ["VARCHAR"], "VARCHAR")
+        text = r"^duckdb\.register: connection: a function has the name fnabi_decode_sip; "
+        with pytest.raises(CallError, match=text):
+            fnabi.duckdb.register(connection)
+        connection.remove_function(name)
+        fnabi.duckdb.register(connection)
+        query = "SELECT fnabi_decode_sip('I1!R1!').status"
+        assert connection.sql(query).fetchall() == [("ok",)]
+
+
 def test_what_is_no_text(connection: Any) -> None:
     with pytest.raises(duckdb.InvalidInputException, match="fnabi_decode_raw: column: unsupported"):
         connection.sql("SELECT fnabi_decode_raw(5)").fetchall()
