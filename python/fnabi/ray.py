@@ -51,7 +51,7 @@ def decode(
         drop: Whether the column with the texts is left out.
         prefix: What the names of the new columns begin with, as for `fnabi.arrow.decode`.
         into: The name of one new column that has all of them, a struct; or None.
-        options: Arguments of ``Dataset.map_batches``, such as ``num_cpus`` or ``concurrency``.
+        options: Arguments of ``Dataset.map_batches``, such as ``num_cpus`` or ``compute``.
 
     Returns:
         A dataset with the columns of `fnabi.arrow.decode`; it runs when it is consumed.
