@@ -1059,6 +1059,21 @@ def test_rows_of_json_without_the_column(tmp_path: Path, other: str) -> None:
     assert [row["sig"] for row in read(out, "jsonl")][:2] == [GOOD, None]
 
 
+def test_a_pyarrow_that_cannot_be_imported_is_not_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyarrow"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "pyarrow.py").write_text("raise ImportError('libarrow.so:\\n no such symbol')\n")
+    (tmp_path / "in").write_text(f"sig\n{GOOD}\n")
+    why = "cannot be imported: libarrow.so: no such symbol\n"
+    assert decode(tmp_path / "in", "-o", tmp_path / "o.jsonl") == 1
+    assert capsys.readouterr().err == f"fnabi: pyarrow {why}"
+    assert main(["decode", "-o", str(tmp_path / "o.parquet"), str(tmp_path / "in")]) == 1
+    assert capsys.readouterr().err == f"fnabi: .parquet needs pyarrow, which {why}"
+
+
 def test_without_pyarrow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
