@@ -38,7 +38,7 @@ def lib(caller: Any, making: str) -> Any:
 def test_what_is_exported(making: str) -> None:
     read = library.read(making)
     assert {"nothing", "same", "parse"} <= set(read.functions)
-    assert read.documented == ("parse",)
+    assert read.documented == ("documentation", "parse")
     assert "zip" in read.named
     assert read.has_error_slot
     assert read.required == read.optional == ()
@@ -82,6 +82,14 @@ def test_values(lib: Any) -> None:
         (2, "a"),
     ]
     assert lib.apply(lib.parse, ["12"]) == 12
+
+
+def test_names_are_those_of_the_author(lib: Any) -> None:
+    """A function may have the name of its parameter, and both those of what the macro makes."""
+    assert lib.entry(1, 3) == -2
+    assert lib.parameters(3, 40) == 3 << 40
+    with pytest.raises(RuntimeError, match="a result does not fit in int64"):
+        lib.documentation()
 
 
 def test_functions_are_made(lib: Any) -> None:

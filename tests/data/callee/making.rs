@@ -53,6 +53,19 @@ callee::export! {
         Ok(entries.into_iter().map(|(key, value)| (value, key)).collect())
     }
 
+    fn entry(entry: i64, parameters: i64) -> Result<isize> {
+        Ok((entry - parameters) as isize)
+    }
+
+    fn parameters(args: i64, body: i64) -> Result<i128> {
+        Ok(i128::from(args) << body)
+    }
+
+    /// Has the name of what the macro makes.
+    fn documentation() -> Result<u128> {
+        Ok(u128::MAX)
+    }
+
     fn size(n: i64) -> Result<usize> {
         Ok(n as usize)
     }

@@ -493,7 +493,7 @@ macro_rules! from_number {
 from_number!(INT, i64, |x| x as u64, i8, i16, i32, i64, u8, u16, u32);
 from_number!(FLOAT, f64, f64::to_bits, f32, f64);
 
-macro_rules! from_unsigned {
+macro_rules! from_wide {
     ($($type:ty),*) => {
         /// Panics, which is an error of the function, if the number does not fit in int64.
         $(impl From<$type> for Value {
@@ -503,7 +503,7 @@ macro_rules! from_unsigned {
         })*
     };
 }
-from_unsigned!(u64, usize);
+from_wide!(u64, usize, isize, u128, i128);
 
 impl From<&str> for Value {
     fn from(text: &str) -> Value {
@@ -866,13 +866,14 @@ macro_rules! export {
         $(#[doc = $doc])*
         pub fn $name($($parameter: $type),*) -> $result $body
 
+        // A function may have any name but those of the items here.
         const _: () = {
             const _: () = assert!(
                 !$crate::callee::is_raw(stringify!($name)),
                 "a function of export! cannot have a name that begins with r#");
 
             #[unsafe(export_name = concat!("__tvm_ffi_", stringify!($name)))]
-            unsafe extern "C" fn entry(
+            unsafe extern "C" fn __entry(
                 _self: *mut ::std::ffi::c_void,
                 args: *const $crate::callee::Value,
                 count: i32,
@@ -881,9 +882,11 @@ macro_rules! export {
                 const PARAMETERS: &[&str] = &[$(stringify!($parameter)),*];
                 let body = |args: &[$crate::callee::Value]| {
                     let mut _next = 0..args.len();
-                    $(let $parameter = $crate::callee::argument(
-                        stringify!($name), args, _next.next().unwrap_or_default())?;)*
-                    let result: $crate::callee::Result<_> = $name($($parameter),*);
+                    let result: $crate::callee::Result<_> = $name($({
+                        let $parameter = $crate::callee::argument(
+                            stringify!($name), args, _next.next().unwrap_or_default())?;
+                        $parameter
+                    }),*);
                     result.map(::std::convert::Into::into)
                 };
                 unsafe {
@@ -893,7 +896,7 @@ macro_rules! export {
             }
 
             #[unsafe(export_name = concat!("__fnabi_parameters_", stringify!($name)))]
-            unsafe extern "C" fn parameters(
+            unsafe extern "C" fn __parameters(
                 _self: *mut ::std::ffi::c_void,
                 args: *const $crate::callee::Value,
                 _count: i32,
@@ -914,7 +917,7 @@ macro_rules! document {
     ($name:ident) => {};
     ($name:ident $($doc:literal)+) => {
         #[unsafe(export_name = concat!("__tvm_ffi__doc_", stringify!($name)))]
-        unsafe extern "C" fn documentation(
+        unsafe extern "C" fn __documentation(
             _self: *mut ::std::ffi::c_void,
             args: *const $crate::callee::Value,
             _count: i32,
