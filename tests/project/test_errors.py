@@ -687,10 +687,15 @@ class Closed:
             lambda: fnabi.decode_columns(Closed(), "raw"),
         ),
         (
-            fnabi.ArgumentValueError,
+            fnabi.RangeError,
             "Function.from_address: address: expected the address of a function, got an int that"
             " does not fit in size_t",
             lambda: fnabi.Function.from_address(-1),
+        ),
+        (
+            fnabi.RangeError,
+            "use_raw_stream: stream: expected a handle, got -1",
+            lambda: use(fnabi.use_raw_stream(fnabi.Device("cuda"), -1)),
         ),
         (
             fnabi.ArgumentValueError,

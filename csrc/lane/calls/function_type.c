@@ -62,14 +62,16 @@ static PyObject* function_from_address(PyObject* type, PyObject* args,
     return NULL;
   size_t place = PyLong_Check(number) ? PyLong_AsSize_t(number) : 0;
   if (place == 0 || PyErr_Occurred()) {
+    PyObject* class;
     static const char expected[] =
         "Function.from_address: address: expected the address of a function";
     if (!PyLong_Check(number))
       lane_type_error_got(number, "%s", expected);
     else if (place == 0)
       lane_value_error("%s, got 0", expected);
-    else if (lane_clear())
-      lane_value_error("%s, got an int that does not fit in size_t", expected);
+    else if ((class = lane_error_class(LANE_RANGE_ERROR)) != NULL)
+      PyErr_Format(class, "%s, got an int that does not fit in size_t",
+                   expected);
     return NULL;
   }
   void* address = (void*)place;

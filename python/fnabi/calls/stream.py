@@ -29,7 +29,7 @@ from fnabi._base import lane
 from fnabi._base.arguments import argument_error, check_attribute
 from fnabi._base.packages import why_unusable
 from fnabi.calls.tensor import Device, dlpack_device
-from fnabi.errors import ArgumentValueError, CallError, MissingPackageError
+from fnabi.errors import ArgumentValueError, CallError, MissingPackageError, RangeError, shown_int
 
 __all__ = ["get_raw_stream", "use_raw_stream", "use_tensors", "use_torch_stream"]
 
@@ -96,8 +96,10 @@ def _handle(stream: Any) -> int:
         stream = stream.__cuda_stream__()[1]
     elif hasattr(stream, "value"):  # of ctypes
         stream = stream.value or 0
-    if not isinstance(stream, int) or not 0 <= stream < 1 << 64:
-        raise argument_error("use_raw_stream: stream", "a handle", stream, int)
+    if not isinstance(stream, int):
+        raise argument_error("use_raw_stream: stream", "a handle", stream)
+    if not 0 <= stream < 1 << 64:
+        raise RangeError(f"use_raw_stream: stream: expected a handle, got {shown_int(stream)}")
     return stream
 
 
