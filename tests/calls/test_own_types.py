@@ -553,7 +553,8 @@ print(fnabi.get_type("typed.Number")())
     assert told == "5\n"
 
 
-def test_a_libtvm_ffi_that_defines_no_types(tmp_path: Path) -> None:
+def old_libtvm_ffi(tmp_path: Path) -> str:
+    """Compile a libtvm_ffi that has none of the types and cannot define one."""
     source = tmp_path / "old.c"
     source.write_text(
         """
@@ -567,6 +568,37 @@ const void *TVMFFIGetTypeAttrColumn(const void *name) { return 0; }
     library = tmp_path / "libtvm_ffi.so"
     flags = ["-shared", "-fPIC", "-w", "-Wl,-soname,libtvm_ffi.so", *SANITIZE]
     subprocess.run(["cc", *flags, source, "-o", library], check=True)
+    return str(library)
+
+
+def test_a_libtvm_ffi_that_lacks_types_of_later_releases(tmp_path: Path) -> None:
+    """It ends the process where it is asked about their indexes."""
+    told = run_apart(
+        ABSENT
+        + """
+import ctypes, fnabi
+from fnabi._base import lane
+keys = ["ffi.VisitInterrupt", "ffi.BigInt", "ffi.StructuralKey", "ffi.IntEnum"]
+lane.define_type("typed.Kept", 64)
+print([lane.type_index_of(key) is None for key in keys], fnabi.Array([1 << 64]))
+ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+print([lane.type_index_of(key) is None for key in keys], lane.type_index_of("typed.Kept") > 128)
+for make in (fnabi.Array, fnabi.Function(lambda x: x)):
+    try: make([-1 << 64])
+    except fnabi.RangeError as problem: print(problem)
+""",
+        old_libtvm_ffi(tmp_path),
+    )
+    lacks = "an int that does not fit in int64, expected a libtvm_ffi of release 0.1.15 or newer"
+    assert told.splitlines() == [
+        f"{[False] * 4} Array([18446744073709551616])",
+        f"{[True] * 4} True",
+        f"Array: values: {lacks}",
+        f"function: argument 0: {lacks}",
+    ]
+
+
+def test_a_libtvm_ffi_that_defines_no_types(tmp_path: Path) -> None:
     told = run_apart(
         ABSENT
         + """
@@ -585,7 +617,7 @@ for define, *args in [
     try: define(*args)
     except Exception as problem: print(type(problem).__name__, problem)
 """,
-        str(library),
+        old_libtvm_ffi(tmp_path),
     )
     names = ["type", "field", "method", "attribute", "metadata"]
     lacks = "this libtvm_ffi defines no types"

@@ -2,6 +2,8 @@
 #include "lane/calls/big_int.h"
 
 #include "lane/calls/to_value.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/types.h"
 
 /* Calls a method of int itself, even if a subclass overrides it. Takes
  * ownership of the arguments; returns NULL if they are NULL. */
@@ -20,7 +22,22 @@ static PyObject* as_signed(void) {
   return named;
 }
 
+/* An earlier libtvm_ffi ends the process where it gets one. */
+static int check_release(void) {
+  const char* name = fnabi_type_key(FNABI_INDEX_BIG_INT);
+  const fnabi_byte_array key = {name, strlen(name)};
+  int32_t index;
+  if (lane_type_of_key(&key, &index)) return 0;
+  PyObject* class = lane_error_class(LANE_RANGE_ERROR);
+  if (class != NULL)
+    PyErr_SetString(class,
+                    "an int that does not fit in int64, expected a libtvm_ffi "
+                    "of release 0.1.15 or newer");
+  return -1;
+}
+
 int lane_big_int_view(PyObject* value, fnabi_any* out) {
+  if (check_release() < 0) return -1;
   /* ceil((bits + 1) / 64) words */
   PyObject* bits = call_int("bit_length", PyTuple_Pack(1, value), NULL);
   if (bits == NULL) return -1;

@@ -135,6 +135,12 @@ static const struct {
     {"ffi.StructuralKey", NULL},
 };
 
+bool lane_table_is_builtin(int32_t type_index) {
+  const int32_t end = LANE_OWN_TYPES + (int32_t)(sizeof named / sizeof *named);
+  return type_index < LANE_STATIC_TYPES ||
+         (lane_table_is_own(type_index) && type_index < end);
+}
+
 static const char* begin(void) {
   const char* problem = NULL;
   if (is_begun) return NULL;

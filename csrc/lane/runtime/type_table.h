@@ -38,6 +38,8 @@ void lane_table_met_library(void);
 const char* lane_table_add(const fnabi_byte_array* key, int32_t static_index,
                            int32_t slots, bool overflow, int32_t parent,
                            int32_t* type_index);
+/* Returns whether libtvm_ffi itself has the type, in a release. */
+bool lane_table_is_builtin(int32_t type_index);
 /* Returns false where no type has the key. */
 bool lane_table_find(const fnabi_byte_array* key, int32_t* type_index);
 /* Returns NULL where no type has the index. */

@@ -14,17 +14,21 @@ const fnabi_type_info* lane_type_info(int32_t type_index) {
                          : lane_table_info(type_index);
 }
 
+static bool runtime_finds(const lane_runtime* runtime,
+                          const fnabi_byte_array* key, int32_t* type_index) {
+  fnabi_error_object* left = lane_error_begin();
+  int status = runtime->type_of_key(key, type_index);
+  fnabi_error_object* error = status != 0 ? lane_error_take() : NULL;
+  if (error != NULL) fnabi_object_release(error);
+  lane_error_end(left, true);
+  return status == 0;
+}
+
 bool lane_type_of_key(const fnabi_byte_array* key, int32_t* type_index) {
   const lane_runtime* runtime = lane_runtime_find();
-  if (runtime != NULL) {
-    fnabi_error_object* left = lane_error_begin();
-    int status = runtime->type_of_key(key, type_index);
-    fnabi_error_object* error = status != 0 ? lane_error_take() : NULL;
-    if (error != NULL) fnabi_object_release(error);
-    lane_error_end(left, true);
-    if (status == 0) return true;
-  }
-  return lane_table_find(key, type_index);
+  if (runtime != NULL && runtime_finds(runtime, key, type_index)) return true;
+  return lane_table_find(key, type_index) &&
+         (runtime == NULL || !lane_table_is_builtin(*type_index));
 }
 
 const fnabi_type_column* lane_type_column(const char* name,

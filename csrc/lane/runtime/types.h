@@ -11,7 +11,8 @@
  * process for others. */
 const fnabi_type_info* lane_type_info(int32_t type_index);
 /* Looks into the table of libtvm_ffi first. Returns false where no type has the
- * key. */
+ * key, and for a type that later releases of libtvm_ffi have, if one without it
+ * is loaded. */
 bool lane_type_of_key(const fnabi_byte_array* key, int32_t* type_index);
 /* Returns the values of an attribute in the table that a type is in, or NULL. A
  * column stays where it is. */
