@@ -79,3 +79,14 @@ def test_calls_keep_no_tensor(library: fnabi.Library) -> None:
         copied(x)
     copied(x).block_until_ready()
     assert count == 1001
+
+
+def test_an_array_does_not_say_that_it_is_read_only() -> None:
+    """As `docs/guide/torch_numpy.md` says; if it does one day, the page has to follow."""
+
+    def double(x: fnabi.Tensor) -> None:
+        x.copy_from(x.numpy() * 2)
+
+    x = jax.numpy.arange(3, dtype=np.float32)
+    fnabi.Function(double)(x)
+    np.testing.assert_array_equal(np.asarray(x), [0, 2, 4])
