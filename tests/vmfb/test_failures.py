@@ -284,6 +284,16 @@ def test_a_type_has_its_place() -> None:
     assert "every measured release has" in found.places[1]
 
 
+def test_a_module_of_the_host_is_of_no_release() -> None:
+    module = vmfb.open(DATA / "vmfb" / "vm_imports_plain.vmfb")
+    for name in ("io", "maybe"):  # maybe is optional
+        text = NEWEST["module absent"].replace("nothing", name)
+        (found,) = failures.explain(text, module)
+        host = f"no release of IREE has {name}: the host registers it"
+        assert host in found.places, found
+        assert "every measured release" not in str(found.places)
+
+
 def test_all_messages_go_with_all_modules() -> None:
     text = "".join(NEWEST.values())
     for path in sorted((DATA / "needs").glob("*.vmfb")):

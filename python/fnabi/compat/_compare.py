@@ -43,6 +43,7 @@ from fnabi.types import (
 from fnabi.vmfb import DependencyFlags, Export, Import, ImportFlags, Module
 from fnabi.vmfb._agreement import register_of
 from fnabi.vmfb._export import UNTYPED
+from fnabi.vmfb._verdict import OF_RUNTIME
 
 _WORST: tuple[Severity, ...] = get_args(Severity)
 Compatibility: TypeAlias = Literal["compatible", "incompatible", "unknown"]
@@ -257,7 +258,7 @@ def _modules(old: Module, new: Module) -> Iterator[Change]:
         severity: Severity = "breaking" if new.version < old.version else "notice"
         yield Change("changed", severity, "version", old.version, new.version)
     dependencies = [{(d.name, d.minimum_version) for d in m.dependencies} for m in (old, new)]
-    moved = {name for name, _ in dependencies[0] ^ dependencies[1] if name in _OF_RUNTIME}
+    moved = {name for name, _ in dependencies[0] ^ dependencies[1] if name in OF_RUNTIME}
     more = _required_more(old, new)
     for change in _notices(_demands(old, moved), _demands(new, moved)):
         is_more = change.path.rpartition(".")[0] in more
@@ -265,8 +266,6 @@ def _modules(old: Module, new: Module) -> Iterator[Change]:
 
 
 _ALWAYS_THERE = ("vm", "hal")
-_OF_RUNTIME = (*_ALWAYS_THERE, "hal_inline", "hal_loader", "io_parameters", "vmvx")
-"""The modules whose versions and functions are those of the release."""
 
 
 class _Required(NamedTuple):
@@ -291,12 +290,12 @@ def _required_more(old: Module, new: Module) -> set[str]:
     before, after = _required(old), _required(new)
     found = set()
     for name, version in after.versions.items():
-        is_older = name not in _OF_RUNTIME and version > before.versions.get(name, 0)
+        is_older = name not in OF_RUNTIME and version > before.versions.get(name, 0)
         if name not in _ALWAYS_THERE and (name not in before.modules or is_older):
             found.add(_dependency(name))
     for name, imported in after.functions.items():
         known = before.functions.get(name)
-        is_other = imported.module not in _OF_RUNTIME and (
+        is_other = imported.module not in OF_RUNTIME and (
             known is None or imported.calling_convention not in ("", known.calling_convention)
         )
         if imported.module not in _ALWAYS_THERE and (

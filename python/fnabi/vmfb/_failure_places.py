@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from fnabi._base.text import one_line
 from fnabi.errors import FormatError
 from fnabi.vmfb._records import Features
-from fnabi.vmfb._verdict import ranges, releases
+from fnabi.vmfb._verdict import OF_RUNTIME, ranges, releases
 
 if TYPE_CHECKING:
     from fnabi.types import Signature
@@ -68,6 +68,9 @@ def _loading(module: Module) -> str:
 
 def _having(module: Module, kind: str, subject: str | None) -> str:
     """Return which releases have what a module needs of this kind."""
+    owner = (subject or "").partition(".")[0] if kind == "import" else subject
+    if kind in ("module", "import") and owner not in OF_RUNTIME:
+        return f"no release of IREE has {owner}: the host registers it"
     lacking = 0
     for row in module._answers().causes:
         if row.kind == kind and row.subject == subject:

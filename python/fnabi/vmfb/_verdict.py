@@ -22,6 +22,9 @@ from fnabi.vmfb._records import Features, Record
 
 __all__ = ["Cause", "Verdict", "releases"]
 
+OF_RUNTIME = ("vm", "hal", "hal_inline", "hal_loader", "io_parameters", "vmvx")
+"""The modules whose versions and functions are those of the release."""
+
 Kind: TypeAlias = Literal[
     "bytecode",
     "feature",
