@@ -11,6 +11,7 @@ import pytest
 
 from fnabi import iree_abi, raw, vmfb
 from fnabi.types import Buffer, DType, Named, Scalar, Signature, Type
+from support.paths import ROOT
 
 np = pytest.importorskip("numpy")
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -315,3 +316,19 @@ def test_a_demoted_function_disagrees_with_its_iree_abi() -> None:
         "inputs[0]: float64 in iree.abi, f32 in the calling convention 0fr_f",
         "results[0]: float64 in iree.abi, f32 in the calling convention 0fr_f",
     )
+
+
+def test_which_attribute_of_a_function_becomes_its_iree_abi() -> None:
+    text = json.dumps(json.dumps({"a": ["i32"], "r": []}))
+    attributes = {
+        "own": f"iree.abi = {text}",
+        "nested": f'iree.reflection = {{"iree.abi" = {text}}}',
+    }
+    source = "".join(
+        f"func.func @{name}(%a: i32) attributes {{{each}}} {{ return }}\n"
+        for name, each in attributes.items()
+    )
+    exports = vmfb.from_buffer(compiled(source)).exports
+    assert [name for name in attributes if "iree.abi" in exports[name].attrs] == ["nested"]
+    page = (ROOT / "docs" / "grammar" / "iree_abi.md").read_text()
+    assert 'iree.reflection = {"iree.abi" = "..."}`; it drops an attribute `iree.abi` of a' in page
