@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from fnabi import CallError, MissingPackageError, iree_abi
+from fnabi import ArgumentValueError, CallError, MissingPackageError, iree_abi
 from fnabi.errors import RangeError
 from fnabi.run.client import Client
 from fnabi.types import Buffer, DType, Named, Signature
@@ -56,8 +56,32 @@ def test_modules_that_a_client_needs() -> None:
     x = np.array([1, 2, 3, 4], np.float32)
     model = Parameterized(PARAMETERS, modules=[parameters])
     assert model.run(x).tolist() == (weight @ (2 * x) + bias).tolist()
-    with pytest.raises(ValueError, match="required module 'io_parameters' not registered"):
+    with pytest.raises(ArgumentValueError, match="required module 'io_parameters' not registered"):
         Parameterized(PARAMETERS)
+
+
+@pytest.mark.parametrize(
+    ("driver", "modules", "reason"),
+    [
+        ("nothing", (), "driver: No device found from list"),
+        ("cuda", (), r"driver: .*libcuda\.so"),
+        (5, (), "driver: expected str, got int"),
+        (None, 5, "modules: expected .*, got int"),
+        (None, [5], r"modules\[0\]: expected VmModule, got int"),
+    ],
+)
+def test_what_the_runtime_refuses(driver: Any, modules: Any, reason: str) -> None:
+    pytest.importorskip("iree.runtime")
+    with pytest.raises(CallError, match=rf"^client\.Client: {reason}"):
+        Parameterized(PARAMETERS, driver, modules)
+
+
+def test_a_module_that_the_runtime_refuses() -> None:
+    pytest.importorskip("iree.runtime")
+    path = DATA / "vmfb" / "vm_sigs@2.9.0.vmfb"
+    made = type("Made", (Client,), {"SIGNATURES": {}})
+    with pytest.raises(ArgumentValueError, match=r"^Made: .*bytecode version mismatch"):
+        made(path)
 
 
 def test_the_runtime_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

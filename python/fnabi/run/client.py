@@ -12,14 +12,15 @@ Arguments and results are checked: an array has exactly the dtype and the dims o
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import import_module
 from typing import Any, ClassVar
 
 from fnabi import vmfb
-from fnabi._base.arguments import check_type
+from fnabi._base.arguments import check_items, check_type
 from fnabi._base.files import path_text
 from fnabi._base.packages import why_unusable
+from fnabi._base.text import one_line
 from fnabi.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -67,8 +68,9 @@ class Client:
         modules: Modules of the runtime (``VmModule``) to load before it, such as its parameters.
 
     Raises:
-        CallError: If ``iree.runtime`` or NumPy is not installed, or the module lacks a function
-            of the client or has another signature for it.
+        CallError: If ``iree.runtime`` or NumPy is not installed, the module lacks a function of
+            the client or has another signature for it, or the runtime refuses the driver or the
+            module.
         FormatError: If the module is damaged.
         OSError: If the file cannot be read.
 
@@ -109,12 +111,16 @@ class Client:
         except ImportError as problem:
             why = why_unusable(problem, "iree-base-runtime")
             raise MissingPackageError(f"client.Client: iree.runtime {why}") from None
-        config = runtime.Config(driver or self.DRIVER)
+        if driver is not None:
+            check_type("client.Client: driver", driver, str)
+        needed = check_items("client.Client: modules", modules, runtime.VmModule)
+        config = _by_runtime("client.Client: driver", runtime.Config, driver or self.DRIVER)
+        where = f"{type(self).__name__}: {os.fspath(path)}"
         context = runtime.SystemContext(config=config)
-        for each in modules:
-            context.add_vm_module(each)
-        module = runtime.VmModule.mmap(config.vm_instance, os.fspath(path))
-        context.add_vm_module(module)
+        for each in needed:
+            _by_runtime("client.Client: modules", context.add_vm_module, each)
+        module = _by_runtime(where, runtime.VmModule.mmap, config.vm_instance, os.fspath(path))
+        _by_runtime(where, context.add_vm_module, module)
         self._context = context
         self._invokers = {
             name: Invoker(
@@ -165,6 +171,15 @@ class Client:
         for index, (type_, value) in enumerate(zip(results, values, strict=True)):
             _check(type_, value, f"{where}: result {_label(type_, index)}")
         return result
+
+
+def _by_runtime(where: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function of ``iree.runtime``; what it refuses is an error about an argument."""
+    try:
+        return function(*args)
+    except (ValueError, RuntimeError) as problem:
+        reason = problem.__cause__ or problem  # the last driver's, of which the error names none
+        raise ArgumentValueError(f"{where}: {one_line(str(reason))}") from problem
 
 
 def without_fences(export: vmfb.Export) -> Signature:
