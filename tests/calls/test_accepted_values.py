@@ -52,15 +52,19 @@ class Class(NamedTuple):
 DTYPES = {
     "no type": Class("tvm_ffi", r"", ""),
     "numbers without a width": Class("tvm_ffi", r"(u?int|b?float)(x\d+)?", "int"),
-    "short names": Class("tvm_ffi", r"(f|u|bf)\d+(x\d+)?", "f32"),
+    "short names": Class("tvm_ffi", r"(f|u|bf)\d+(_\w+)?(x\d+)?", "f32"),
     "wide bools": Class("tvm_ffi", r"bool\d+(x\d+)?", "bool8"),
     "complex numbers": Class("fnabi", r"complex\d+(x\d+)?", "complex64"),
     "formats that DLPack does not have": Class("fnabi", r"float\d+_\w+", "float8_e4m3d"),
-    "more than 255 bits": Class("fnabi", r"(i|u?int|b?float)\d{3,}(x\d+)?", "int256"),
-    "one lane, and lanes with zeros": Class("both", r".*x(1|0\d+)", "float32x1"),
+    "more than 255 bits": Class("fnabi", r"(i|u?int|b?float|handle)\d{3,}(x\d+)?", "int256"),
+    "no lanes, and more than 65,535": Class("fnabi", r".*x(0+|\d{5,})", "float32x0"),
+    "scalable lanes": Class("tvm_ffi", r"\w*xvscale(x\d+)?", "float32xvscalex4"),
+    "other texts of a type": Class("both", r".*x(1|0\d+)|[a-z]+0\d.*|handle64.*", "float32x1"),
 }
 DEVICES = {
-    "negative numbers, and spaces": Class("tvm_ffi", r"\s*\w+\s*(:\s*[-+]?\d+\s*)?", "cpu:-1"),
+    "spaces, and numbers of Python": Class(
+        "tvm_ffi", r"\s*\w+(\s.*|\s*(:\s*[-+]?[\d_]+\s*)?)", "cpu:-1"
+    ),
     "names of DLPack's devices": Class(
         "fnabi", r"(cuda_host|cuda_managed|rocm_host|oneapi)(:\d+)?", "cuda_host"
     ),
@@ -69,6 +73,9 @@ SCHEMAS = {
     "types with other numbers of arguments": Class(
         "fnabi", r'.*"type": "(Optional|Union|Variant|(ffi\.)?(Array|List|Map|Dict)|list|dict)".*',
         '{"type": "Optional", "args": []}',
+    ),
+    "arguments that are no types": Class(
+        "tvm_ffi", r'.*"args":\s*(\[?["\d]|\{).*', '{"type": "int", "args": ["int"]}',
     ),
 }  # fmt: skip
 
@@ -86,6 +93,7 @@ TEXTS: dict[str, tuple[Any, Any, dict[str, Class], list[str]]] = {
             *("int8", "uint8", "float32", "float16", "bfloat16", "bool", "float8_e4m3fn", "i32"),
             *("float4_e2m1fn", "int32x4", "float32x16", "handle", "void", "", "int", "bf16"),
             *("float6_e2m3fn", "float8_e8m0fnu", "complex64", "uint1", "f32", "int64x2"),
+            *("float32xvscalex4", "int08", "float32x0", "float32x65536", "handle64"),
         ],
     ),
     "device": (
@@ -95,7 +103,7 @@ TEXTS: dict[str, tuple[Any, Any, dict[str, Class], list[str]]] = {
         [
             *("cpu", "cuda:0", "cuda:1", "vulkan", "metal:3", "rocm:1", "opencl", "llvm", "gpu"),
             *("ext_dev", "hexagon", "trn:2", "webgpu", "cuda_host", "cpu:00", "cpu:-1", "musa"),
-            *("oneapi", "cuda_managed:2", "xpu:0", "npu", "maia"),
+            *("oneapi", "cuda_managed:2", "xpu:0", "npu", "maia", "cpu:1_0"),
         ],
     ),
     "schema": (
@@ -115,6 +123,8 @@ TEXTS: dict[str, tuple[Any, Any, dict[str, Class], list[str]]] = {
                 {"type": "Tuple", "args": [{"type": "int"}, {"type": "bool"}]},
                 {"type": "Variant", "args": [{"type": "int"}, {"type": "None"}]},
                 {"type": "Optional", "args": []},
+                {"type": "int", "args": ["int"]},
+                {"type": "int", "args": {}},
                 {"type": "Array", "args": [{"type": "int"}, {"type": "int"}]},
             )
         ],
