@@ -12,7 +12,7 @@ import pytest
 
 from fnabi.cli import main
 from support.command import run
-from support.paths import RELEASES
+from support.paths import RELEASES, ROOT
 
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
@@ -190,3 +190,16 @@ def test_a_baseline_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check-calls", OLD, "missing.parquet"]) == 3
     assert capsys.readouterr().err == "fnabi: missing.parquet: No such file or directory\n"
+
+
+def test_calls_of_which_some_have_no_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = call("rank", [4, 6]), call("rank", [5, 6], count=2)
+    log = write(tmp_path / "calls.jsonl", *rows)
+    assert main(["check-calls", OLD, log]) == 3
+    assert "row 1: count: null" in capsys.readouterr().err
+    log = write(tmp_path / "alone.jsonl", rows[0])
+    assert answer(capsys, OLD, log, status=0)["calls"]["ok"] == 1
+    page = (ROOT / "docs" / "guide" / "callers.md").read_text()
+    assert "with one, a row that lacks its count is told as an error" in page
