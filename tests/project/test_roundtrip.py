@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from fnabi import iree_abi, raw, vmfb
 from fnabi.types import Buffer, DType, Named, Scalar, Signature, Type
+from fnabi.vmfb import program as programs
 from support.paths import ROOT
 
 np = pytest.importorskip("numpy")
@@ -332,3 +334,17 @@ def test_which_attribute_of_a_function_becomes_its_iree_abi() -> None:
     assert [name for name in attributes if "iree.abi" in exports[name].attrs] == ["nested"]
     page = (ROOT / "docs" / "grammar" / "iree_abi.md").read_text()
     assert 'iree.reflection = {"iree.abi" = "..."}`; it drops an attribute `iree.abi` of a' in page
+
+
+def test_sizes_of_a_number_and_of_dims_without_a_letter() -> None:
+    source = """
+    func.func @padded(%a: tensor<?x?xf32>, %n: index) -> tensor<?x?xf32> {
+      %z = arith.constant 0.0 : f32
+      %r = tensor.pad %a low[0, 0] high[%n, 3] { ^bb0(%i: index, %j: index): tensor.yield %z : f32 }
+        : tensor<?x?xf32> to tensor<?x?xf32>
+      return %r : tensor<?x?xf32>
+    }"""
+    found = programs.of(vmfb.from_buffer(compiled(source)), "padded")
+    assert {"input0[0]", "input0[1]", "input1"} <= {*re.findall(r"input\d(?:\[\d\])?", str(found))}
+    page = (ROOT / "docs" / "guide" / "program.md").read_text()
+    assert "`input0[1]` is a dim that has no letter, `input2` an argument that is a number" in page
