@@ -1229,3 +1229,17 @@ def test_only_a_function_that_is_described_has_a_schema():
     assert function.schema is kept
     del function
     assert sys.getrefcount(kept) == before
+
+
+@pytest.mark.parametrize("kind", [ValueError, TypeError])
+def test_only_a_type_error_about_a_large_int_says_that_it_does_not_fit(
+    kind: type[Exception],
+) -> None:
+    """A function may refuse it for another reason."""
+
+    def refuse(number: object) -> None:
+        raise kind("argument 0 is odd")
+
+    with pytest.raises(ValueError if kind is ValueError else fnabi.RangeError) as caught:
+        fnabi.Function(refuse)(1 << 70)
+    assert isinstance(caught.value, fnabi.RangeError) is (kind is TypeError)
