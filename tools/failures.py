@@ -89,6 +89,12 @@ class Maker:
         name = "devices.get" if "devices.get" in self.functions else "ex.shared_device"
         return self.hal(code, name)
 
+    def parameters(self, name: str, data: bytes) -> Request:
+        """Run a module with a file of parameters."""
+        words = "--module=m.vmfb", "--function=run", "--device=local-sync"
+        files = {"m_vmfb": self.module("params_vmvx"), name.replace(".", "_"): data}
+        return tool(*words, f"--parameters=model={name}", **files)
+
     def executable(self, kind: str, data: bytes) -> Request:
         """Make a module that creates an executable."""
         code = Code()
@@ -429,6 +435,10 @@ TRIES: dict[str, Try] = {
         "--parameters=absent.irpa",
         m_vmfb=m.module("params_vmvx"),
     ),
+    "parameters format, tool": lambda m: m.parameters("x.py", b"pass"),
+    "parameters magic, tool": lambda m: m.parameters("x.irpa", bytes(256)),
+    "parameters header, tool": lambda m: m.parameters("x.safetensors", b"\xff" * 256),
+    "parameters empty, tool": lambda m: m.parameters("x.gguf", b""),
     "parameters scope, tool": lambda m: tool(
         "--module=m.vmfb",
         "--function=run",

@@ -80,6 +80,10 @@ KINDS = {
     "range": ("range", "range end", "range, compiled"),
     "memory": ("memory",),
     "parameter-file": ("parameters file, tool",),
+    "parameter-format": (
+        *("parameters format, tool", "parameters magic, tool", "parameters header, tool"),
+        "parameters empty, tool",
+    ),
     "parameter-scope": ("parameters scope", "parameters scope, tool"),
     "parameter-key": ("parameters key",),
     "parameter-size": ("parameters size",),

@@ -503,6 +503,22 @@ FAILURES = (
         "failed to open file '<file>'; resolving dependencies",
     ),
     _failure(
+        "parameter-format",
+        "a file is none of parameters",
+        "The runtime goes by the end of the file's name, and reads `.irpa`, `.gguf` and"
+        " `.safetensors`. The name ends otherwise, or what is in the file is not of that format: it"
+        " is empty, cut or damaged, or of another kind.",
+        "Give the file with the parameters to `--parameters=`. Get it again if it has to be the"
+        " right one, and rename it if only its name ends otherwise.",
+        "unsupported file format `<format>`; ensure the extension matches",
+        "<format:w> file magic missing or invalid <has:h>; expected <wanted:h>",
+        "insufficient capacity for <format:w> header contents (declared as <wanted:n> but only"
+        " <has:n> bytes available)",
+        "failed to map file handle range <start:n>-<end:n> (<wanted:n> bytes) from file of <has:n>"
+        " total bytes; resolving dependencies",
+        "mmap failed; resolving dependencies",
+    ),
+    _failure(
         "parameter-scope",
         "no file of parameters is given for a scope",
         "The module keeps weights outside, under a scope, and nothing provides that scope.",
