@@ -19,6 +19,7 @@ from typing import Any
 from fnabi import vmfb
 from tools._environments import Probe, installed
 from tools.releases import (
+    DESCRIPTOR,
     REQUIRED,
     RETURN,
     ROOT,
@@ -54,6 +55,12 @@ class Maker:
     def build(self, code: bytes = b"\x79\x5a\0\0", **parts: Any) -> bytes:
         """Return a module of the version that the release reads."""
         return build(code, **{"version": self.version} | parts)
+
+    def described(self, length: int = 4, blocks: int = 1, i32: int = 16, count: int = 1) -> Request:
+        """Load a module whose function has a descriptor with these numbers, or is without one."""
+        old = struct.pack("<I", 1) + DESCRIPTOR.pack(0, 4, 0, 0, 1, 16, 32)
+        new = struct.pack("<I", count) + DESCRIPTOR.pack(0, length, 0, 0, blocks, i32, 32)
+        return loads(changed(self.build(), old, new))
 
     def module(self, name: str) -> bytes:
         """Return the first module of the tests with this name that the release loads.
@@ -204,6 +211,18 @@ TRIES: dict[str, Try] = {
     "ext opcode": lambda m: loads(m.build(b"\x79\xe0\xfe\0\0", requirements=1)),
     "file absent": lambda m: {"verb": "load", "mmap": "absent.vmfb"},
     "file absent, tool": lambda m: tool("--module=absent.vmfb", "--function=main"),
+    "name": lambda m: loads(changed(m.build(), b"\5\0\0\0probe", bytes(9))),
+    "name of a type": lambda m: loads(m.build(types=[""])),
+    "name of a dependency": lambda m: loads(m.build(dependencies=[("", 0, REQUIRED)])),
+    "name of an import": lambda m: loads(m.build(imports=[("", b"0v_v", REQUIRED)])),
+    "name of an export": lambda m: loads(changed(m.build(), b"\4\0\0\0main", bytes(8))),
+    "ordinal of an export": lambda m: loads(m.build(ordinal=1)),
+    "descriptors": lambda m: m.described(count=0),
+    "descriptor without blocks": lambda m: m.described(blocks=0),
+    "descriptor of more blocks": lambda m: m.described(blocks=2),
+    "descriptor without code": lambda m: m.described(length=0),
+    "descriptor of more code": lambda m: m.described(length=40),
+    "descriptor of many registers": lambda m: m.described(i32=32767),
     "unaligned": lambda m: {"verb": "view", "module": text(m.build())},
     # its bytecode
     "bytecode newer": lambda m: loads(m.build(version=(m.version[0] + 1, 0))),

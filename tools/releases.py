@@ -93,6 +93,7 @@ def build(
     rodata: Iterable[bytes] = (),
     blocks: int = 1,
     convention: bytes = b"0v_v",
+    ordinal: int = 0,
 ) -> bytes:
     """Return a module with one function, ``main``, by default without arguments and results."""
     function = DESCRIPTOR.pack(0, len(code), requirements, 0, blocks, 16, 32)
@@ -102,7 +103,7 @@ def build(
         4: Vector([Table({0: String(name.encode())}) for name in types]),
         5: Vector([_dependency(*each) for each in dependencies]),
         6: Vector([_import(*each) for each in imports]),
-        7: Vector([Table({0: String(b"main")})]),
+        7: Vector([Table({0: String(b"main"), 1: _u32(ordinal)})]),
         8: Vector([Table({0: String(convention)})]),
         9: Vector([Table({2: Numbers(data)}) for data in rodata]),
         12: Numbers(function, DESCRIPTOR.size),

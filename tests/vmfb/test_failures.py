@@ -29,6 +29,12 @@ KINDS = {
     "module-identifier": ("identifier",),
     "module-size": ("size", "size cut", "rodata cut"),
     "module-damaged": ("flatbuffer", "old schema"),
+    "module-tables": (
+        *("name", "name of a type", "name of a dependency", "name of an import"),
+        *("name of an export", "ordinal of an export", "descriptors"),
+        *("descriptor without blocks", "descriptor of more blocks", "descriptor without code"),
+        *("descriptor of more code", "descriptor of many registers"),
+    ),
     "module-alignment": ("unaligned",),
     "bytecode-version": ("bytecode newer", "bytecode older"),
     "bytecode-features": ("features",),

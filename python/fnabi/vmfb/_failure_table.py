@@ -132,6 +132,26 @@ FAILURES = (
         "FlatBuffer verification failed: <fault:p>",
     ),
     _failure(
+        "module-tables",
+        "the tables of the module are damaged",
+        "A table of the module lacks a name, or has numbers that contradict those of another one,"
+        " which no compiler writes: the file was changed after it was compiled, or made by hand.",
+        "`fnabi verify FILE` lists what is wrong. Get the file again, or " + _COMPILE + ".",
+        "module missing name field",
+        "types[<entry:n>] missing name",
+        "imports[<entry:n>] missing full_name",
+        "exports[<entry:n>] missing local_name",
+        "dependencies[<entry:n>] has no module name",
+        "exports[<entry:n>] internal_ordinal out of bounds (0 < <has:n> < <most:n>)",
+        "function signature and descriptor table length mismatch (<signatures:n> vs"
+        " <descriptors:n>)",
+        "functions[<entry:n>] descriptor block count is 0",
+        "functions[<entry:n>] descriptor bytecode reports 0 length",
+        "functions[<entry:n>] descriptor bytecode span out of range",
+        "invalid descriptor block count <wanted:n>; found <has:n> blocks",
+        "RESOURCE_EXHAUSTED; register count overflow",
+    ),
+    _failure(
         "module-alignment",
         "the module is not aligned in memory",
         "A module that is read in place begins at an address that is a multiple of 64. Bytes of"
