@@ -179,7 +179,7 @@ def test_folders_that_are_the_same_text() -> None:
             assert (plan.gone, [*plan.stale]) == ([], [r"/m/\xff/a.vmfb"])
 
 
-@pytest.mark.parametrize("root", ["memory:///fleet", "memory:///fleet/**/*.vmfb"])
+@pytest.mark.parametrize("root", ["memory:///fleet", "MEMORY:///fleet/**/*.vmfb"])
 def test_remote_files(root: str, path: str) -> None:
     fsspec = pytest.importorskip("fsspec")
     memory = fsspec.filesystem("memory")

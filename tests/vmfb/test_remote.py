@@ -27,7 +27,7 @@ from typing import Any
 import pytest
 
 from fnabi import CallError, Catalog, FormatError, vmfb
-from fnabi._base.url import is_remote, outer_of
+from fnabi._base.url import full_of, is_pattern, is_remote, outer_of, public
 from fnabi.cli import main
 from fnabi.vmfb._walk import walk
 from support.contents import contents, renamed
@@ -629,6 +629,27 @@ def test_encoded_urls_of_local_files(tmp_path: Path) -> None:
     assert contents(vmfb.open(f"zip://m.vmfb::{inside}")) == contents(vmfb.open(MODULE))
     with pytest.raises(FileNotFoundError):
         vmfb.open((tmp_path / "no %.vmfb").as_uri())
+
+
+def test_protocols_in_capitals(http: Server, tmp_path: Path) -> None:
+    """They are those in lower case, under which a file has its name."""
+    place = http.url.removeprefix("http://")
+    for end in ("scalars.vmfb", "scalars.vmfb?token=Secret"):
+        with vmfb.open(f"HTTP://{place}/vmfb/{end}") as module:
+            assert contents(module) == contents(vmfb.open(MODULE))
+    files = {row.file for row in vmfb.scan(f"Http://{place}/vmfb/s*.vmfb").rows()}
+    assert files == {row.file for row in vmfb.scan(f"{http.url}/vmfb/s*.vmfb").rows()}
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as zipped:
+        zipped.write(MODULE, "M.vmfb")
+    inside = f"ZIP://M.vmfb::FILE://{tmp_path}/a.zip"
+    assert contents(vmfb.open(f"SimpleCache::{inside}")) == contents(vmfb.open(MODULE))
+    for url in ("FILE:///A::B", "Runs:/A/b::C://d", "oci://a/b::C://d"):  # as catalogs have them
+        assert public(url) == url
+    shown = public("S3://User:Secret@Bucket/A?Token=Secret")
+    assert (shown, full_of(shown)) == ("s3://Bucket/A", "s3://User:Secret@Bucket/A?Token=Secret")
+    assert not is_pattern("HTTP://host/a?b")
+    with pytest.raises(ValueError, match="code in it"):
+        vmfb.open("REFERENCE://a::HTTP://host/b")
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar"])

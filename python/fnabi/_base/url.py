@@ -12,6 +12,7 @@ import re
 from typing import TypeGuard
 
 _URL = r"[A-Za-z][A-Za-z0-9+.-]*(?:::[A-Za-z][A-Za-z0-9+.-]*)*://"
+_SCHEMES = rf"^{_URL}|(?<=::)[A-Za-z][A-Za-z0-9+.-]*://"
 _ARTIFACT = r"(?i)(?:runs|models|mlflow-artifacts):/"
 """A URL of MLflow, of which most have no host."""
 
@@ -92,7 +93,7 @@ def _wildcard(url: str) -> int | None:
     if not is_remote(url):
         return None
     # of a page, a query may follow a question mark
-    wildcards = "*[" if url.startswith(("http://", "https://")) else "*?["
+    wildcards = "*[" if url[:8].lower().startswith(("http://", "https://")) else "*?["
     return min((url.find(each) for each in wildcards if each in url), default=None)
 
 
@@ -120,9 +121,28 @@ class Url(str):
         return Url, (self.full,)
 
 
+def _with_schemes(url: str) -> str:
+    """Return a URL whose schemes are in lower case, as fsspec has them.
+
+    That of local files is known in any case, and stays as catalogs have it.
+    """
+    if is_artifact(url):  # where a file may have any name
+        return url
+    most = 1 if url[:6].lower() == "oci://" else 0  # whose tags may have any name
+    return re.sub(_SCHEMES, _lower, url, count=most)
+
+
+def _lower(scheme: re.Match[str]) -> str:
+    lower = scheme[0].lower()
+    return scheme[0] if lower == "file://" else lower
+
+
 def public(path: str) -> str:
     """Return a path as it may be shown; a `Url` for a URL with secrets."""
-    if isinstance(path, Url) or not (is_remote(path) and {*"@?#;%="} & {*path}):
+    if isinstance(path, Url) or not is_remote(path):
+        return path
+    path = _with_schemes(path)
+    if {*"@?#;%="}.isdisjoint(path):
         return path
     made = Url(path)
     return made if made != path else path

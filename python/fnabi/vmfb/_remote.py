@@ -95,7 +95,8 @@ def open_store(url: str, options: Options, function: str, roots: dict[str, str])
         OSError: when the file system cannot be made, as for an archive that is damaged.
 
     """
-    shown, full = public(url), full_of(url)
+    shown = public(url)
+    full = full_of(shown)
     try:
         import_module("fsspec")
     except ImportError as problem:
