@@ -307,6 +307,8 @@ ERRORS = [
     *(f"t.device({kind})" for kind in (2**31, -(2**31) - 1, None, "b'cpu'", "'cpu:1:2'")),
     *(f"t.device('cpu', {index})" for index in (2**31, -(2**31) - 1, 1.5)),
     "t.device('cpu:99999999999')",
+    *(f"{of}(t.device({kind}, 0))" for of in ("repr", "str") for kind in (99, 0, -1)),
+    "t.device(99, 0).type",
     *(f"t.Shape([{dim}])" for dim in (2**63, -(2**63) - 1, 1.0, "np.uint64(2**63)", "None")),
     *(
         f"echo(type('A', (), {{'__tvm_ffi_{kind}__': lambda self: {value}}})())"

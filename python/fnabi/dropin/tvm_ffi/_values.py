@@ -89,7 +89,7 @@ class Device:
 
     def __device_type_name__(self) -> str:
         """Return the name of the type."""
-        return _NAMES.get(self._parts[0], "unknown")
+        return _NAMES[self._parts[0]]
 
     @property
     def type(self) -> str:
