@@ -184,6 +184,13 @@ def test_the_drop_in_agrees_with_the_original(case: str) -> None:
         assert ours == theirs
 
 
+@pytest.mark.parametrize("slots", [["slist", None, "i32"], ["stuple", "i32", None], None])
+def test_an_empty_slot_is_refused_as_by_the_original(slots: Any) -> None:
+    for invoker in (rt.FunctionInvoker, FunctionInvoker):
+        with pytest.raises(RuntimeError):
+            called(invoker, args(slots), ints(3), ([1, 2],), {})
+
+
 @pytest.mark.parametrize("old", [*product(("x", "y", None), repeat=2)])
 @pytest.mark.parametrize("new", [*product(("x", "y", "z", None), repeat=2)])
 def test_calls_of_before_where_names_are_compatible(

@@ -51,6 +51,9 @@ class _Marshaller(Marshaller):
         else:
             packed.push_int(_whole(64 if dtype.kind == "index" else dtype.bits, value))
 
+    def _push_null(self, packed: Any, type: Any, value: Any) -> None:
+        raise RuntimeError("an empty slot cannot be passed")
+
     def _integer(self, dtype: DType, register: int) -> int:
         return bool(register) if dtype.kind == "bool" else register
 

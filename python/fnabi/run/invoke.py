@@ -518,7 +518,7 @@ _PUSH: dict[type, Callable[[Marshaller, Any, Any, Any], None]] = {
         packed, (type.element,) * len(value), value
     ),
     RefArray: Marshaller._push_array,
-    Null: Marshaller._push_null,
+    Null: lambda to, packed, type, value: to._push_null(packed, type, value),
 }
 """Pushes a value to a list of the runtime, by the class of its type; all others by its own type."""
 
