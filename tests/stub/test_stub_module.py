@@ -396,6 +396,21 @@ def test_client(tmp_path: Path) -> None:
         check(tmp_path, "wrong.py")
 
 
+def test_client_without_numpy(tmp_path: Path) -> None:
+    output = tmp_path / "classifier.py"
+    assert run("stub", "-o", output, CLASSIFIER) == Run(0, "", "")
+    for missing, why in (
+        ("raise ModuleNotFoundError(name='numpy')", "is not installed (pip install numpy)"),
+        ("raise ImportError('damaged')", "cannot be imported: damaged"),
+    ):
+        write(tmp_path, "numpy.py", missing)
+        done = subprocess.run(
+            [sys.executable, output], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
+        assert done.stderr.endswith(f"MissingPackageError: __main__: NumPy {why}\n")
+        assert "During handling" not in done.stderr
+
+
 def test_client_checks_arguments(tmp_path: Path) -> None:
     pytest.importorskip("iree.runtime")
     generated = imported(write(tmp_path, "c.py", text_of("python", CLASSIFIER)))

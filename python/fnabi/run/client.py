@@ -182,6 +182,11 @@ def _by_runtime(where: str, function: Callable[..., Any], *args: Any) -> Any:
         raise ArgumentValueError(f"{where}: {one_line(str(reason))}") from problem
 
 
+def without_numpy(client: str, problem: ImportError) -> MissingPackageError:
+    """Return the error of a generated client, whose hints need NumPy."""
+    return MissingPackageError(f"{client}: NumPy {why_unusable(problem, 'numpy')}")
+
+
 def without_fences(export: vmfb.Export) -> Signature:
     """Return the signature of a function, for an asynchronous one without its two fences.
 

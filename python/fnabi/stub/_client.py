@@ -24,7 +24,7 @@ _NUMPY = frozenset(
 )
 """The names of NumPy's own types of elements; those of ml_dtypes are no types for a checker."""
 
-OWN = RESERVED | {"Client", "types", *dir(Client), "_context", "_invokers"}
+OWN = RESERVED | {"Client", "types", "without_numpy", *dir(Client), "_context", "_invokers"}
 """The names of the module and of its class that no function may hide."""
 
 
@@ -73,6 +73,7 @@ def client(interface: Interface, output: str | None) -> Stub:
     ]
     if notices or interface.internal:
         body += ["", "", *(remark(each) for each in interface.left_out(notices))]
+    imports, numpy = _imports(body)
     lines = [
         *docstring(
             f"Client of the module {interface.name!r} in {one_line(interface.file)}",
@@ -81,12 +82,26 @@ def client(interface: Interface, output: str | None) -> Stub:
         "",
         "from __future__ import annotations",
         "",
-        *imports_of(body),
+        *imports,
         "from fnabi import types",
-        "from fnabi.run.client import Client",
+        f"from fnabi.run.client import Client{', without_numpy' if numpy else ''}",
+        *numpy,
         *body,
     ]
     return Stub("\n".join(lines) + "\n", tuple(notices))
+
+
+def _imports(body: list[str]) -> tuple[list[str], list[str]]:
+    """Return the imports that code needs, and apart those of NumPy, which may be missing."""
+    imports = imports_of(body)
+    numpy = [line for line in imports if "numpy" in line]
+    if not numpy:
+        return imports, []
+    guarded = [
+        *("", "try:", *indented(numpy), "except ImportError as problem:"),
+        "    raise without_numpy(__name__, problem) from None",
+    ]
+    return imports[: imports.index(numpy[0])], guarded
 
 
 def _class_name(name: str) -> str:
