@@ -66,6 +66,16 @@ def test_text() -> None:
     )
 
 
+def test_dims_without_letters_are_apart_from_others() -> None:
+    with vmfb.open(DATA / "bytecode_types" / "linalg_basic@3.13.0@vmvx.vmfb") as module:
+        found = program.of(module, "mm")
+    lines = str(found).splitlines()
+    assert lines[1:3] == [
+        "  input0 has dims [A, input0[1]]",
+        "  input1 has dims [input1[0], B]",
+    ]
+
+
 def test_recorded_commands() -> None:
     with vmfb.open(CHAIN) as module:
         programs = program.read(module)

@@ -241,7 +241,7 @@ class Program(msgspec.Struct, frozen=True):
         """Return a line for each input whose dims have letters, or have letters of a text."""
         used = None if sizes is None else {*re.findall(r"\w+", sizes)}
         return [
-            f"input{index} has dims {'x'.join(dims)}"
+            f"input{index} has dims {_dims_text(dims)}"
             for index, dims in enumerate(self.dims)
             if dims is not None
             and any(dim[0].isupper() and (used is None or dim in used) for dim in dims)
@@ -266,6 +266,11 @@ class Program(msgspec.Struct, frozen=True):
                 to = [numbers[each] for each in block.next if each in numbers]
                 lines.append(f"{indent}go to {' or '.join(f'block {each}' for each in to)}")
         return "\n".join(lines)
+
+
+def _dims_text(dims: Sequence[str]) -> str:
+    """Return dims as in a type; where one has no letter, as a list."""
+    return f"[{', '.join(dims)}]" if any("[" in dim for dim in dims) else "x".join(dims)
 
 
 def _chain(blocks: Sequence[Block]) -> bool | None:
