@@ -379,6 +379,14 @@ def test_a_dict_in_itself() -> None:
     other.clear()
 
 
+def test_the_hash_of_maps_inside_of_each_other() -> None:
+    made: Map[str, Any] = Map({"a": 1})
+    for _ in range(100_000):
+        made = Map({"a": made})
+    with pytest.raises(RecursionError, match="while a map is hashed"):
+        hash(made)
+
+
 # ----------------------------------------------------------------------------------------- callees
 
 

@@ -221,6 +221,7 @@ def search(elements: list[int] | str) -> tuple[Repeat, ...]:
 def test_repeats_of_repeats() -> None:
     assert search("abbbcabbbcx") == (Repeat(0, 5, 2, (Repeat(1, 1, 3),)),)
     assert search("xabcabcabcyzzzz") == (Repeat(1, 3, 3), Repeat(11, 1, 4))
+    assert search("aaaabbbbbb") == (Repeat(0, 1, 4), Repeat(4, 1, 6))
     assert search("abcdefg") == search("aa") == search("") == ()
 
 

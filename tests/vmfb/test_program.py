@@ -291,6 +291,17 @@ def test_segments_that_code_names_and_the_module_has_not() -> None:
     with vmfb.open(CHAIN) as module:
         reader, count = ModuleReader(module), len(module.rodata)
         assert [reader.text(ordinal) for ordinal in (-count, count)] == [None, None]
+    data = (DATA / "vmfb" / "weights_64k.vmfb").read_bytes()
+    with vmfb.from_buffer(data) as module:
+        reader, layout = ModuleReader(module), module.layout
+        sizes = {each.index: each.size for each in module.rodata if each.external}
+        texts = {index: reader.text(index) for index in sizes}
+    assert [index for index, text in texts.items() if text is None] == [
+        index for index, size in sizes.items() if size > 4096
+    ]
+    with vmfb.from_buffer(data[: layout.flatbuffer_offset + layout.flatbuffer_size]) as module:
+        reader = ModuleReader(module)
+        assert {reader.text(index) for index in sizes} == {None}
 
 
 def test_spans_have_rows_of_their_operands_alone() -> None:
