@@ -85,7 +85,7 @@ SIGNED = {
 
 @pytest.mark.parametrize("kind", SIGNED)
 def test_secrets_of_urls(kind: str) -> None:
-    expected = SIGNED[kind][:5] + "://h/m.vmfb"
+    expected = SIGNED[kind][:5].lower() + "://h/m.vmfb"
     for secret in ("hunter2", QUOTED):
         assert shown(SIGNED[kind].replace("SECRET", secret)) == expected
 

@@ -597,7 +597,7 @@ def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
         try:
             table = module.read_json(own(block), reading, parsing)
         except ValueError as problem:  # which counts the rows of the block
-            if schema is not None and _OTHER_COLUMN.match(str(problem)):
+            if is_known and schema is not None and _OTHER_COLUMN.match(str(problem)):
                 refuse_other(block, schema, rows)
             text = re.sub(
                 r"\bin row (\d+)", lambda at: f"in row {rows + int(at[1]) + 1}", str(problem)
@@ -609,7 +609,7 @@ def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
         return with_lost_nulls(table) if lost else table
 
     block = text.first + lines.read(_BLOCK)
-    fields, is_whole = _count_fields(block), False
+    fields, is_whole, is_known = _count_fields(block), False, False
     known = text.types
     if known is None:
         table = parse(block, None, 0)
@@ -620,7 +620,7 @@ def _json(source: Source, units: Units, select: Select, text: _Text) -> Table:
                 known = whole
         known = _without_times(known)
     schema = select(known)
-    is_whole = schema.names == known.names
+    is_whole, is_known = schema.names == known.names, True
 
     def refuse_other(block: bytes, schema: Any, rows: int) -> None:
         """Refuse a column that those before are not, of which pyarrow says no name."""
