@@ -894,3 +894,44 @@ def test_nothing_is_leaked() -> None:
     run(examples(3000))
     gc.collect()
     check_grown(size, 2 << 20)
+
+
+@BOTH
+def test_a_field_hides_nothing_that_equality_needs(t: Any) -> None:
+    for equal in (True, False):
+
+        class Host(t.Object):
+            address: int
+            _empty: int = 0
+            _same_as: int = 0
+            __annotations__ = {"address": int, "_empty": int, "_same_as": int}
+
+        name = key("Host")
+        Host = t.dataclasses.py_class(name, eq=equal, unsafe_hash=equal)(Host)
+        host, same, other = Host(7), Host(7), Host(7, 1)
+        assert host.same_as(host)
+        assert not host.same_as(same)
+        assert host.__chandle__() != same.__chandle__() != 7
+        assert (host == same) is equal
+        assert host != other
+        assert (hash(host) == hash(same)) is equal
+        assert host._empty == 0
+        assert repr(host) == f"{name}(address=7, _empty=0, _same_as=0)"
+        assert copy.copy(host).address == 7
+        assert t.structural_equal(host, same)
+        if t is ours:
+            plain = [fnabi.get_global_func("testing.echo")(each) for each in (host, same, other)]
+            assert plain[0] == plain[1] != plain[2]
+            assert repr(plain[0]) == repr(host)
+
+
+@BOTH
+def test_an_object_is_the_same_as_a_function_of_its_address(t: Any) -> None:
+    function = t.convert(lambda: None)
+    held = t.Array([function])[0]
+    assert held.same_as(function)
+    assert function.same_as(held)
+    assert not t.Array([1]).same_as(function)
+    assert not function.same_as(t.Array([1]))
+    assert not t.Array([1]).same_as(1)
+    assert not function.same_as("text")

@@ -224,6 +224,26 @@ static PyObject* object_of(PyObject* module, PyObject* value) {
   return NULL;
 }
 
+static PyObject* address_of(PyObject* module, PyObject* value) {
+  if (PyObject_TypeCheck(value, lane.object)) {
+    const lane_object* of = (const lane_object*)value;
+    return PyLong_FromVoidPtr(of->empty ? NULL : of->object);
+  }
+  PyObject* object = object_of(module, value);
+  PyObject* address = object ? address_of(module, object) : NULL;
+  Py_XDECREF(object);
+  return address;
+}
+
+static PyObject* is_empty(PyObject* module, PyObject* value) {
+  (void)module;
+  if (!PyObject_TypeCheck(value, lane.object)) {
+    lane_type_error_got(value, "is_empty: expected an Object");
+    return NULL;
+  }
+  return PyBool_FromLong(((lane_object*)value)->empty);
+}
+
 /* The cast goes through void (*)(void), because METH_FASTCALL functions have
  * other parameters. */
 static PyMethodDef functions[] = {
@@ -240,6 +260,13 @@ static PyMethodDef functions[] = {
     {"object_of", object_of, METH_O,
      "object_of(value, /)\n--\n\n"
      "The object that a value is passed as, in a wrapper."},
+    {"address_of", address_of, METH_O,
+     "address_of(value, /)\n--\n\n"
+     "Where the object that a value is passed as is in memory; 0: it has none. "
+     "A field of the\nname ``address`` does not hide it."},
+    {"is_empty", is_empty, METH_O,
+     "is_empty(object, /)\n--\n\n"
+     "Whether an instance has no object."},
     {0}};
 
 int lane_moved_init(PyObject* module) {

@@ -79,14 +79,29 @@ static PyObject* object_peer(PyObject* self, PyObject* unused) {
   return lane_object_peer(((lane_object*)self)->object);
 }
 
-static PyObject* object_empty(PyObject* self, void* unused) {
-  (void)unused;
-  return PyBool_FromLong(((lane_object*)self)->empty);
+/* Functions are no Objects, but have the method __chandle__. */
+static PyObject* object_same(PyObject* self, PyObject* other) {
+  const lane_object* of = (const lane_object*)self;
+  const void* object = of->empty ? NULL : of->object;
+  if (PyObject_TypeCheck(other, lane.object)) {
+    of = (const lane_object*)other;
+    return PyBool_FromLong(object == (of->empty ? NULL : of->object));
+  }
+  int known = lane_has(other, "__chandle__");
+  if (known <= 0) return known == 0 ? PyBool_FromLong(false) : NULL;
+  PyObject *theirs = PyObject_CallMethod(other, "__chandle__", NULL),
+           *ours = theirs ? PyLong_FromVoidPtr((void*)object) : NULL,
+           *same = ours ? PyObject_RichCompare(ours, theirs, Py_EQ) : NULL;
+  Py_XDECREF(theirs);
+  Py_XDECREF(ours);
+  return same;
 }
 
 static PyMethodDef object_methods[] = {
     {"__tvm_ffi_object__", object_peer, METH_NOARGS,
      "Return the object as an object of the package tvm_ffi."},
+    {"_same_as", object_same, METH_O,
+     "Return whether another one refers to the same object."},
     {0}};
 
 static PyGetSetDef object_getset[] = {
@@ -99,7 +114,6 @@ static PyGetSetDef object_getset[] = {
     {"address", object_address, NULL,
      "Where the object is in memory; 0: it has none.", NULL},
     {"__class__", get_class, set_class, NULL, NULL},
-    {"_empty", object_empty, NULL, "Whether it has no object.", NULL},
     {0}};
 
 static PyType_Slot object_slots[] = {

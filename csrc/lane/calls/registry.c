@@ -27,7 +27,7 @@ static PyObject* registry_get(PyObject* module, PyObject* name) {
   PyObject* keep;
   (void)module;
   if (!PyUnicode_Check(name)) {
-    lane_type_error_got(name, "global_function: name: expected str");
+    lane_type_error_got(name, "get_global_func: name: expected str");
     return NULL;
   }
   const lane_runtime* runtime = lane_runtime_find();

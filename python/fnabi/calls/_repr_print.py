@@ -47,15 +47,16 @@ class _Printer:
             return "ffi.Function" if isinstance(value, lane.Function) else "ffi.Error"
         if not isinstance(value, lane.Object):
             return str(value)
-        if value.address in self.open:
+        address = lane.address_of(value)
+        if address in self.open:
             return "..."
-        if value.address not in self.known:
-            self.open.add(value.address)
+        if address not in self.known:
+            self.open.add(address)
             try:
-                self.known[value.address] = self.object(value)
+                self.known[address] = self.object(value)
             finally:
-                self.open.discard(value.address)
-        return self.known[value.address]
+                self.open.discard(address)
+        return self.known[address]
 
     def object(self, value: lane.Object) -> str:
         if isinstance(value, lane.Tensor):

@@ -292,7 +292,7 @@ def _give_attributes(cls: type) -> None:
     if own is not None or not hasattr(cls, "__del__"):
 
         def __del__(self: Any) -> None:
-            if own is not None and not self._empty:
+            if own is not None and not lane.is_empty(self):
                 own(self)
             lane.outlive(self)
 
@@ -579,7 +579,7 @@ def _comparison(record: TypeRecord) -> tuple[Callable[..., Any], Callable[..., A
 def _equal_by_type(self: Object, other: object) -> Any:
     if not isinstance(other, Instance):
         return NotImplemented
-    if self.address == other.address:
+    if lane.address_of(self) == lane.address_of(other):
         return True
     return runtime_function("ffi.RecursiveEq")(self, other)
 
@@ -591,7 +591,7 @@ def _hash_by_type(self: Object) -> int:
 def _equal_by_structure(self: Object, other: object) -> Any:
     if not isinstance(other, Instance):
         return NotImplemented
-    if self.address == other.address:
+    if lane.address_of(self) == lane.address_of(other):
         return True
     return runtime_function("ffi.StructuralEqual")(self, other, False, False)
 
@@ -621,12 +621,13 @@ def _repr(self: Instance) -> str:
         if isinstance(text, str):
             return text
     fields = [field for field in fields_of(type(self)).values() if not field.hidden]
+    address = lane.address_of(self)
     if not fields:
-        return f"<{key} at {self.address:#x}>"
+        return f"<{key} at {address:#x}>"
     shown = _shown.addresses
-    if self.address in shown or len(shown) >= _REPR_DEPTH:
+    if address in shown or len(shown) >= _REPR_DEPTH:
         return f"{key}(...)"
-    shown.append(self.address)
+    shown.append(address)
     try:
         parts = [f"{field.name}={_field_repr(field, self)}" for field in fields]
     finally:

@@ -91,7 +91,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> lane.Function | N
         None
 
     """
-    function = _get(_check(name, "get_global_func"))
+    function = look_up(name, describes=True)
     if function is None and not allow_missing:
         hint = did_you_mean(name, list_global_func_names())
         raise NotFoundError(f"get_global_func: name: no global function is named {name!r}{hint}")
@@ -269,8 +269,19 @@ def _check(name: object, function: str) -> str:
     return name
 
 
-def _get(name: str) -> lane.Function | None:
-    use_runtime()
+def look_up(name: str, describes: bool = False) -> lane.Function | None:
+    """Return the global function of a name, or None.
+
+    Args:
+        name: The name.
+        describes: Whether to ask the library for its type; the rest takes a third of the time.
+
+    Raises:
+        CallError: `name` is not a str.
+
+    """
+    if _own:
+        use_runtime()
     function = lane.global_function(name)
     if function is None:
         return _own.get(name) or (None if lane.runtime_loaded() else _builtin(name))
@@ -278,7 +289,8 @@ def _get(name: str) -> lane.Function | None:
     if wrapped is not None:
         return _about(function, name, wrapped)
     function.__name__ = name
-    describe(function, metadata_of(name))
+    if describes:
+        describe(function, metadata_of(name))
     return function
 
 

@@ -36,13 +36,6 @@ def api(name: str) -> Any:
     return Object.__fnabi_classes__.function(f"ffi.{name}")
 
 
-def address_of(value: Any) -> int:
-    """Return the address of the object that a value is passed as."""
-    if isinstance(value, AnyObject):
-        return value.address
-    return lane.object_of(value).address
-
-
 class _ObjectClasses(ObjectClasses):
     """The classes of this package."""
 
@@ -77,19 +70,18 @@ def add_members(cls: Any) -> None:
 
 def _chandle(self: Any) -> int:
     """Return the address of the object, 0 where there is none."""
-    return address_of(self)
+    return lane.address_of(self)
 
 
 def _ctypes_handle(self: Any) -> ctypes.c_void_p:
     """Return the address as a ``ctypes.c_void_p``."""
-    return ctypes.c_void_p(address_of(self))
+    return ctypes.c_void_p(lane.address_of(self))
 
 
 def _same_as(self: Any, other: Any) -> bool:
     """Return whether another one refers to the same object."""
-    if isinstance(self, AnyObject) and isinstance(other, AnyObject):
-        return self.address == other.address
-    return hasattr(other, "__chandle__") and address_of(self) == other.__chandle__()
+    same: bool = lane.object_of(self)._same_as(other)
+    return same
 
 
 def unequal(self: Any, other: object) -> Any:
@@ -99,7 +91,7 @@ def unequal(self: Any, other: object) -> Any:
 
 
 def _hashed(self: Any) -> int:
-    return hash(address_of(self))
+    return hash(lane.address_of(self))
 
 
 class _Hidden:
@@ -159,7 +151,7 @@ class Object(CObject):
 
     def __init__(self, *args: Any, **named: Any) -> None:
         cls = type(self)
-        if not self._empty and hasattr(cls, "__fnabi_computed__"):
+        if not lane.is_empty(self) and hasattr(cls, "__fnabi_computed__"):
             return  # of a type that is defined in Python, whose own initialiser made the object
         try:
             cls.__fnabi_type__.find_initialiser()
@@ -187,7 +179,7 @@ class Object(CObject):
     __chandle__ = _chandle
     __ctypes_handle__ = _ctypes_handle
     id_ = property(_chandle, doc="The address of the object.")
-    same_as = is_ = _same_as
+    same_as = is_ = AnyObject._same_as
 
     def _move(self) -> Any:
         """Return the object for a callee that may take it; this one has none afterwards."""
@@ -197,7 +189,7 @@ class Object(CObject):
         """Take over the object of another one."""
         lane.move_object(self, other)
 
-    __eq__ = _same_as
+    __eq__ = AnyObject._same_as
     __ne__ = unequal
     __hash__ = _hashed
 
@@ -249,7 +241,7 @@ Function.__repr__ = lambda self: "ffi.Function"
 
 def object_repr(obj: Any) -> str:
     """Return the text that the library has for an object; its class and address if it has none."""
-    if obj._empty:
+    if lane.is_empty(obj):
         return f"{type(obj).__name__}(chandle=None)"
     try:
         return str.__str__(api("ReprPrint")(obj))  # no String, which serialisers refuse
@@ -275,7 +267,7 @@ def c_int(value: Any, bits: int, sign: str = "") -> int:
 
 def is_missing(value: Any) -> bool:
     """Return whether a value is the one that means no value."""
-    return type(value) is Object and _same_as(value, MISSING)
+    return type(value) is Object and value._same_as(MISSING)
 
 
 def _from_json(text: str) -> Any:

@@ -133,7 +133,7 @@ def _install_py_init(cls: Any, init: bool) -> None:
         computed = _computed_fields(cls)
 
         def __init__(self: Any, /, *args: Any, **named: Any) -> None:
-            if not self._empty:
+            if not lane.is_empty(self):
                 return
             for name in [name for name, value in named.items() if is_missing(value)]:
                 del named[name]
@@ -152,7 +152,7 @@ def _install_py_init(cls: Any, init: bool) -> None:
 
     @functools.wraps(written)
     def allocated(self: Any, /, *args: Any, **named: Any) -> None:
-        if self._empty:
+        if lane.is_empty(self):
             lane.take_object(self, type(self).__fnabi_type__.attribute("__ffi_new__")())
         written(self, *args, **named)
 

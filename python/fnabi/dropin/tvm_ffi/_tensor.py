@@ -44,7 +44,7 @@ class Tensor(lane.Tensor, Object):
     def _to_dlpack_versioned(self) -> Any:
         return self.__dlpack__(max_version=(1, 0))
 
-    __eq__ = Object.__eq__  # type: ignore[assignment]
+    __eq__ = Object.__eq__
     __ne__ = unequal
     __hash__ = Object.__hash__
     __repr__ = Object.__repr__

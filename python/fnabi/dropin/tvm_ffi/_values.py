@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from numbers import Integral
 from operator import index as as_int
 from typing import Any, ClassVar
@@ -53,21 +54,11 @@ class Device:
     }
 
     def __init__(self, device_type: str | int, index: int | None = None) -> None:
-        kind: int | None
         if isinstance(device_type, str):
-            # options of a compiler may follow a blank, as in "cuda -arch=sm_80"
-            text = device_type.partition(" ")[0]
-            name, *rest = text.split(":")
-            if len(rest) > 1:
-                raise ValueError(f"Invalid device: {text}")
-            kind = _KINDS.get(name)
-            if kind is None:
-                raise ValueError(f"Unknown device: {name}")
-            if rest:
-                try:
-                    index = int(rest[0])
-                except ValueError:
-                    raise ValueError(f"Invalid device index: {rest[0]}") from None
+            kind, inside = _parts_of(str(device_type))
+            if inside is not None:
+                self._parts = kind, inside
+                return
         else:
             kind = c_int(device_type, 32)
         try:
@@ -110,6 +101,25 @@ class Device:
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}', index={self.index})"
+
+
+@lru_cache(256)
+def _parts_of(text: str) -> tuple[int, int | None]:
+    """Return the type of a device, and its index if the text has one."""
+    # options of a compiler may follow a blank, as in "cuda -arch=sm_80"
+    text = text.partition(" ")[0]
+    name, *rest = text.split(":")
+    if len(rest) > 1:
+        raise ValueError(f"Invalid device: {text}")
+    kind = _KINDS.get(name)
+    if kind is None:
+        raise ValueError(f"Unknown device: {name}")
+    if not rest:
+        return kind, None
+    try:
+        return kind, c_int(int(rest[0]), 32)
+    except ValueError:
+        raise ValueError(f"Invalid device index: {rest[0]}") from None
 
 
 def device(device_type: str | int | DLDeviceType, index: int | None = None) -> Device:

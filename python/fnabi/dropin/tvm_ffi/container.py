@@ -37,8 +37,8 @@ def _deeply(self: Any, memo: Any) -> Any:
 
 
 def _pairs(source: Any) -> Any:
-    """Return the pairs of a mapping; a list of pairs is one that was pickled."""
-    return source if isinstance(source, list) else tuple(source.items())
+    """Return what has the pairs of a mapping; a list of pairs is one that was pickled."""
+    return source if type(source) is dict or isinstance(source, list) else tuple(source.items())
 
 
 def _sequence_equal(plain: Any) -> Callable[[Any, object], Any]:
@@ -63,7 +63,7 @@ class Array(lane.Array, CContainerBase):
 
     __class_getitem__: Any = classmethod(GenericAlias)
     __init__ = _made
-    __eq__ = _sequence_equal(lane.Array)  # type: ignore[assignment]
+    __eq__ = _sequence_equal(lane.Array)
     __ne__ = unequal
     __hash__ = _hashed
     __repr__ = Object.__repr__
@@ -81,7 +81,7 @@ class List(lane.List, CContainerBase):
 
     __class_getitem__: Any = classmethod(GenericAlias)
     __init__ = _made
-    __eq__ = _sequence_equal(lane.List)  # type: ignore[assignment]
+    __eq__ = _sequence_equal(lane.List)
     __ne__ = unequal
     __hash__ = _hashed  # type: ignore[misc,assignment]
     __repr__ = Object.__repr__
@@ -99,7 +99,7 @@ class Map(lane.Map, CContainerBase):
 
     __class_getitem__: Any = classmethod(GenericAlias)
     __init__ = _made
-    __eq__ = _mapping_equal(lane.Map)  # type: ignore[assignment]
+    __eq__ = _mapping_equal(lane.Map)
     __ne__ = unequal
     __hash__ = _hashed
     __repr__ = Object.__repr__
@@ -117,7 +117,7 @@ class Dict(lane.Dict, CContainerBase):
 
     __class_getitem__: Any = classmethod(GenericAlias)
     __init__ = _made
-    __eq__ = _mapping_equal(lane.Dict)  # type: ignore[assignment]
+    __eq__ = _mapping_equal(lane.Dict)
     __ne__ = unequal
     __hash__ = _hashed  # type: ignore[misc,assignment]
     __repr__ = Object.__repr__

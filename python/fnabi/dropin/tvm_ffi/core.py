@@ -112,7 +112,7 @@ class Error(lane.Error, Object):
         """None: what a library adds to an error is not read."""
         return None
 
-    __eq__ = Object.__eq__  # type: ignore[assignment]
+    __eq__ = Object.__eq__
     __ne__ = unequal
     __hash__ = Object.__hash__
 

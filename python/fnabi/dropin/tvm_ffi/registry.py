@@ -139,7 +139,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> Any:
         ValueError: There is none, and `allow_missing` is false.
 
     """
-    found = dialect(plain.get_global_func, name, True)
+    found = dialect(plain.look_up, name)
     if found is None and not allow_missing:
         raise ValueError(f"Cannot find global function {name}")
     return found

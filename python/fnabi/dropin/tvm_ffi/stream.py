@@ -5,6 +5,7 @@ from __future__ import annotations
 from ctypes import c_void_p
 from typing import Any
 
+from fnabi._base import lane
 from fnabi.calls.stream import use_torch_stream
 from fnabi.dropin.tvm_ffi import core
 
@@ -53,4 +54,4 @@ def use_raw_stream(device: core.Device, stream: int | c_void_p) -> StreamContext
 
 def get_raw_stream(device: core.Device) -> int:
     """Return the current stream of a device."""
-    return core._env_get_current_stream(device.dlpack_device_type(), device.index)
+    return lane.get_stream(device.dlpack_device_type(), device.index)
