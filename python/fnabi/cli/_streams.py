@@ -55,6 +55,13 @@ def _reserved(mode: int) -> int:
     return number
 
 
+def print_json(value: object, indent: int | None = None) -> None:
+    """Write a value as JSON and a newline to standard output."""
+    import json  # which few runs of a verb need
+
+    print(json.dumps(value, indent=indent))
+
+
 def drop_output() -> None:
     """Discard the output, on which the interpreter would fail again at exit."""
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, wait
 from threading import Thread
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._output import Limit, TooMany, output_format
 from fnabi.cli._screen import complain, counted
+from fnabi.cli._streams import print_json
 from fnabi.many._table import TableFile
 from fnabi.many._table._parts import Parts, Place
 
@@ -98,7 +98,7 @@ def write_output(
         counts = {"output": arguments.output, "rows": rows, "bad": bad}
         if parts is not None:
             counts["kept"] = kept
-        print(json.dumps({"schema": _WRITTEN_SCHEMA} | counts))
+        print_json({"schema": _WRITTEN_SCHEMA} | counts)
     fails = bad > 0 and most is None
     if bad:
         written = f"; {arguments.output} is written, with all rows" if fails else ""

@@ -36,6 +36,7 @@ from fnabi.cli._output import (
     wanted_progress,
 )
 from fnabi.cli._screen import Part, Screen, complain, counted, name_width, one_line, signature
+from fnabi.cli._streams import print_json
 from fnabi.cli._table import write_table
 from fnabi.errors import CallError
 from fnabi.many.catalog import Catalog, Event, Updated
@@ -195,7 +196,7 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
         shown = shown_moment(done.time)
         complain("", f"the clock is behind the update before, and this one has the time {shown}")
     if arguments.json:
-        print(json.dumps({"schema": _UPDATE_SCHEMA} | msgspec.to_builtins(done)))
+        print_json({"schema": _UPDATE_SCHEMA} | msgspec.to_builtins(done))
         return _tell(catalog, done, arguments.words)
     files = done.added + done.changed + done.unchanged + done.stale
     parts = [
@@ -264,7 +265,7 @@ def _remove(catalog: Catalog, arguments: argparse.Namespace) -> int:
         if not count and before == paths:
             unknown.append(word)
     if arguments.json:
-        print(json.dumps({"schema": _UPDATE_SCHEMA, "removed": removed}))
+        print_json({"schema": _UPDATE_SCHEMA, "removed": removed})
     elif removed or not unknown:
         Screen().write(f"{counted(removed, 'file')} removed")
     for word in unknown:
@@ -319,7 +320,7 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
         }
         found["errors"] = [{"file": file, "error": error} for file, error in errors]
         found["stale"] = [{"file": file, "reason": reason} for file, reason in stale]
-        print(json.dumps({"schema": _SHOW_SCHEMA} | found, indent=2))
+        print_json({"schema": _SHOW_SCHEMA} | found, indent=2)
         return 0
     screen = Screen()
     wrong = f", {len(errors)} with errors" if errors else ""
@@ -359,7 +360,7 @@ def _log(catalog: Catalog, arguments: argparse.Namespace) -> int:
     )
     if arguments.json:
         for event in found:
-            print(json.dumps(_event_json(event)))
+            print_json(_event_json(event))
     else:
         _show_events(found)
     if not found:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 
 from fnabi import compat
@@ -13,6 +12,7 @@ from fnabi.cli._arguments import add_lenient, is_module, open_checked, refuse_sw
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime, where
 from fnabi.cli._screen import Screen, counted, one_line
+from fnabi.cli._streams import print_json
 from fnabi.cli.verbs.diff import (
     RUNTIME,
     STATUS,
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         with write_whole(name) as out:
             out.write(baseline.encode(new).encode())
     if arguments.json:
-        print(json.dumps({"schema": _SCHEMA} | comparison_json(found), indent=2))
+        print_json({"schema": _SCHEMA} | comparison_json(found), indent=2)
     elif arguments.style != "text":
         from fnabi.compat import report
 

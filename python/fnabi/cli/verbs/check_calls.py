@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import json
 import os
 import stat
 import sys
@@ -27,6 +26,7 @@ from fnabi.cli._output import (
     wanted_progress,
 )
 from fnabi.cli._screen import Screen, complain, counted, one_line, signature, where
+from fnabi.cli._streams import print_json
 from fnabi.cli.verbs.diff import STATUS
 from fnabi.errors import ArgumentValueError
 from fnabi.many._table import TableFile
@@ -143,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.output is not None:
             _write(check, arguments)
     if arguments.json:
-        print(json.dumps(_json(found), indent=2))
+        print_json(_json(found), indent=2)
     else:
         _show(found, has_baseline=old is not None)
     _tell_unread(found, where(arguments.calls))

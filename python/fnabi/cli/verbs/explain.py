@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import codecs
-import json
 import os
 import shlex
 import sys
@@ -13,6 +12,7 @@ from fnabi._base.files import named, open_file, read_stream
 from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, is_module, open_module, refuse_swapped
 from fnabi.cli._screen import Screen, complain, one_line, where
+from fnabi.cli._streams import print_json
 from fnabi.cli._values import fields
 from fnabi.errors import FormatError
 from fnabi.vmfb.failures import Explanation, explain
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             found, fault = explain(text), problem
     if arguments.json:
         errors = [fields(each) for each in found]
-        print(json.dumps({"schema": _EXPLAIN_SCHEMA, "file": arguments.file, "errors": errors}))
+        print_json({"schema": _EXPLAIN_SCHEMA, "file": arguments.file, "errors": errors})
     else:
         _show(found, arguments.file)
     if fault is not None:

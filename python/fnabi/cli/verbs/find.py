@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -27,6 +25,7 @@ from fnabi.cli._catalogs import (
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
+from fnabi.cli._streams import print_json
 from fnabi.errors import CallError, FormatError
 from fnabi.many import pattern
 from fnabi.many._search import Match, search_for, value_of_array
@@ -160,7 +159,7 @@ def _end(
     """Show what was found, and if it is nothing, say why as far as that is known."""
     if arguments.json:
         for match in found:
-            print(json.dumps(_match_json(match)))
+            print_json(_match_json(match))
     else:
         _show(found)
     if found:
@@ -185,6 +184,8 @@ def _told_of_dtypes(text: str) -> bool:
 
 def _with_arrow(text: str) -> str:
     """Return the end of an error about a pattern that may lack its results alone."""
+    import shlex  # which few runs need
+
     try:
         pattern.parse(f"{text} -> *")
     except FormatError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -15,6 +14,7 @@ from fnabi.calls._file_kind import source_kind
 from fnabi.cli._arguments import add_lenient, open_module, refuse_input, start_of, whole
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._screen import complain, one_line, where
+from fnabi.cli._streams import print_json
 from fnabi.vmfb.example import DIM, DIM_MOST
 
 _STUB_SCHEMA = "fnabi.stub/1"
@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
             "text": written.text if output is None else None,
             "notices": list(written.notices),
         }
-        print(json.dumps(answer))
+        print_json(answer)
         return 0
     if output is None:
         sys.stdout.write(written.text)

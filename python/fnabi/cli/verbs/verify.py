@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,6 +21,7 @@ from fnabi.cli._catalogs import is_catalog, open_catalog, shown_path
 from fnabi.cli._output import add_progress, wanted_progress
 from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, one_line, where
+from fnabi.cli._streams import print_json
 from fnabi.cli._values import fields, finding_text
 from fnabi.errors import FormatError, contrast
 from fnabi.vmfb import parameters
@@ -139,7 +139,7 @@ def _verify(
         }
         if arguments.runtime is not None:
             result["runtime"] = [*map(verdict_json, verdicts)] if good or verdicts else None
-        print(json.dumps(result))
+        print_json(result)
         return good
     for each in findings:
         meaning = "notice" if each.severity == "notice" else "bad"
@@ -206,7 +206,7 @@ def _verify_recorded(
         result = {"schema": _VERIFY_SCHEMA, "file": found.path, "good": error is None}
         result |= {"unread": error, "findings": []}
         result["runtime"] = None if error else [verdict_json(each) for each in verdicts]
-        print(json.dumps(result))
+        print_json(result)
         return error is None
     for verdict in verdicts:
         _show(screen, one_line(shown_path(found.path)), verdict)

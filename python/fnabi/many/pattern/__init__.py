@@ -69,7 +69,6 @@ Matches
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Literal, NoReturn
 
@@ -267,6 +266,8 @@ class _Parser:
         quoted = _STRING.match(self._text, self._skip())
         if quoted is None:
             return None
+        import json  # which few patterns need
+
         try:
             text = json.loads(quoted[0])
         except ValueError:
@@ -417,6 +418,8 @@ class _Parser:
 
 
 def _shown(text: str) -> str:
+    import json
+
     return json.dumps(text, ensure_ascii=False) if text else "end"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -169,8 +168,11 @@ class ValuePattern(_Part, frozen=True):
     def __str__(self) -> str:
         if self.name is None:
             return str(self.type)
-        plain = re.fullmatch(PLAIN_NAME, self.name)
-        return f"{self.name if plain else json.dumps(self.name)}: {self.type}"
+        if re.fullmatch(PLAIN_NAME, self.name):
+            return f"{self.name}: {self.type}"
+        import json  # which few patterns need
+
+        return f"{json.dumps(self.name)}: {self.type}"
 
 
 class Pattern(_Part, frozen=True):

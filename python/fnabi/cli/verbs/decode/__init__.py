@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
@@ -21,6 +20,7 @@ from fnabi.cli._output import (
     refuse_progress,
 )
 from fnabi.cli._screen import Screen, complain, one_line, signature
+from fnabi.cli._streams import print_json
 from fnabi.cli._values import error_json, json_value
 from fnabi.cli.verbs.decode._abis import BLANK, PARSERS, parse
 from fnabi.errors import FormatError
@@ -163,7 +163,7 @@ def _show(arguments: argparse.Namespace, lines: Iterable[tuple[int | None, bytes
         if arguments.json:
             text = line.decode("utf-8", "surrogateescape")
             head = {"schema": _DECODE_SCHEMA, "abi": arguments.abi, "input": text}
-            print(json.dumps(head | result))
+            print_json(head | result)
     return status
 
 

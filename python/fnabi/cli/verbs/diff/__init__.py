@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections import Counter
 from typing import Any
@@ -20,6 +19,7 @@ from fnabi.cli._output import add_progress, refuse_progress, wanted_progress
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime, where
 from fnabi.cli._screen import Part, Screen, counted, one_line, signature
+from fnabi.cli._streams import print_json
 from fnabi.cli._values import json_value
 from fnabi.compat import FileComparison, FileCompatibility, baseline, compare_folders
 from fnabi.compat._change import counted_changes
@@ -148,7 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
     if page:
         write_diff_html(arguments, (old, new), found)
     elif arguments.json:
-        print(json.dumps({"schema": _DIFF_SCHEMA} | comparison_json(found), indent=2))
+        print_json({"schema": _DIFF_SCHEMA} | comparison_json(found), indent=2)
     elif arguments.style != "text":
         _report([FileComparison(arguments.new, found.verdict, found)], arguments.style)
     else:
@@ -190,7 +190,7 @@ def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
         return STATUS[verdict]
     if arguments.json:
         rows = [_file_json(each) for each in found]
-        print(json.dumps({"schema": _FOLDERS_SCHEMA, "verdict": verdict, "files": rows}, indent=2))
+        print_json({"schema": _FOLDERS_SCHEMA, "verdict": verdict, "files": rows}, indent=2)
         return STATUS[verdict]
     if arguments.style != "text":
         if arguments.style != "markdown":  # GitHub shows the others beside the files

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
 from itertools import islice
 from typing import Any
@@ -13,6 +12,7 @@ from fnabi.cli._catalogs import open_catalog, open_past, shown_path
 from fnabi.cli._html import write_folders_html
 from fnabi.cli._runtime import where
 from fnabi.cli._screen import Screen, counted, one_line, signature
+from fnabi.cli._streams import print_json
 from fnabi.compat import FileComparison, FileCompatibility, report
 from fnabi.compat._folders import VERDICTS, whole_verdict
 from fnabi.many.catalog_diff import Cause, Occurrence, compare_catalogs, group
@@ -50,7 +50,7 @@ def run_catalogs(
         shown["unreadable"] = [
             {"file": each.file, "problem": each.problem} for each in found if each.problem
         ]
-        print(json.dumps(shown, indent=2))
+        print_json(shown, indent=2)
     elif arguments.style != "text":
         print(report.write(found, arguments.style), end="")
     else:

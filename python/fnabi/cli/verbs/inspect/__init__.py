@@ -91,9 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
         return print_inputs(arguments, exports[0])
     found = [(export, texts_of(export)) for export in exports]
     if arguments.json:
-        from fnabi.cli.verbs.inspect._json import print_json
+        from fnabi.cli.verbs.inspect._json import print_module
 
-        print_json(module, found)
+        print_module(module, found)
     else:
         from fnabi.cli.verbs.inspect._text import show
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from fnabi import vmfb
 from fnabi.cli._arguments import no_function
 from fnabi.cli._screen import plain
+from fnabi.cli._streams import print_json
 from fnabi.cli._values import json_value
 from fnabi.errors import NotFoundError
 from fnabi.vmfb import bytecode
@@ -26,7 +26,7 @@ def print_disassembly(arguments: argparse.Namespace, module: vmfb.Module) -> int
     if arguments.json:
         bytecode.check_work(module, wanted.start, len(wanted))
         functions = [_function_json(module, ordinal) for ordinal in wanted]
-        print(json.dumps({"schema": _DISASSEMBLY_SCHEMA, "functions": functions}, indent=2))
+        print_json({"schema": _DISASSEMBLY_SCHEMA, "functions": functions}, indent=2)
     else:
         print(plain(bytecode.disassemble(module, name)))
     return 0

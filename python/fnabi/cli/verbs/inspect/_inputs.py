@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from fnabi import vmfb
 from fnabi.cli._screen import complain, one_line, where
+from fnabi.cli._streams import print_json
 from fnabi.errors import CallError
 from fnabi.vmfb.example import DIM
 
@@ -24,7 +24,7 @@ def print_inputs(arguments: argparse.Namespace, export: vmfb.Export) -> int:
     for each in export.unknown_shapes:
         complain("", f"notice: {one_line(export.name)}: {each}")
     if arguments.json:
-        print(json.dumps({"schema": _INPUTS_SCHEMA, "function": export.name, "inputs": flags}))
+        print_json({"schema": _INPUTS_SCHEMA, "function": export.name, "inputs": flags})
         return 0
     for flag in flags:
         print(one_line(flag))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from fnabi import vmfb
+from fnabi.cli._streams import print_json
 from fnabi.cli._values import error_json, fields, json_value
 from fnabi.cli.verbs.inspect._needs import needs_json
 from fnabi.cli.verbs.inspect._rodata import rodata_json
@@ -17,8 +17,8 @@ from fnabi.vmfb._infer import Proofs
 _INSPECT_SCHEMA = "fnabi.inspect/1"
 
 
-def print_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> None:
-    print(json.dumps(_module_json(module, found), indent=2))
+def print_module(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> None:
+    print_json(_module_json(module, found), indent=2)
 
 
 def _module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from fnabi.calls.function import Function
 from fnabi.calls.schema import FunctionSchema
 from fnabi.cli._arguments import no_function
 from fnabi.cli._screen import Part, Screen, counted, name_width, one_line, plain, signature
+from fnabi.cli._streams import print_json
 from fnabi.cli._values import fields
 
 _LIBRARY_SCHEMA = "fnabi.inspect.library/1"
@@ -49,7 +49,7 @@ def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
         if arguments.metadata:
             loaded = library.load_module(source)
     if arguments.json:
-        print(json.dumps(_library_json(found, names, loaded, registered), indent=2))
+        print_json(_library_json(found, names, loaded, registered), indent=2)
         return 0
     screen = Screen()
     if arguments.function is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from fnabi import vmfb
 from fnabi.cli._arguments import no_function
 from fnabi.cli._screen import Screen, one_line, plain, printed
+from fnabi.cli._streams import print_json
 from fnabi.cli._values import fields
 from fnabi.cli.verbs.inspect._diagram import diagram
 from fnabi.errors import FormatError, NotFoundError
@@ -36,7 +36,7 @@ def print_dispatches(arguments: argparse.Namespace, module: vmfb.Module) -> int:
     elif arguments.json:
         memory = costs.count(programs)
         functions = [None if each is None else _json(each, memory) for each in wanted]
-        print(json.dumps({"schema": _DISPATCHES_SCHEMA, "functions": functions}, indent=2))
+        print_json({"schema": _DISPATCHES_SCHEMA, "functions": functions}, indent=2)
     else:
         text = "\n\n".join(plain(str(each)) for each in wanted if each is not None)
         print("\n".join(map(printed, text.split("\n"))))

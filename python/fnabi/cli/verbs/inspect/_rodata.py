@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from contextlib import suppress
 from typing import Any
 
 from fnabi import vmfb
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._screen import Screen, complain, counted, one_line, printed, where
+from fnabi.cli._streams import print_json
 from fnabi.errors import FormatError, NotFoundError
 from fnabi.vmfb.extract import extract
 from fnabi.vmfb.rodata import Content
@@ -27,7 +27,7 @@ def extract_rodata(arguments: argparse.Namespace, module: vmfb.Module) -> int:
         return 1
     if arguments.json:
         found = {"schema": _EXTRACTED_SCHEMA, "files": [str(path) for path in paths]}
-        print(json.dumps(found))
+        print_json(found)
         return 0
     for path in paths:
         print(printed(one_line(str(path))))
