@@ -470,23 +470,33 @@ static bool changes(const fnabi_instruction* at, uint32_t reg) {
   return false;
 }
 
-bool fnabi_reach_loaded(const fnabi_function* function, uint32_t block,
-                        uint32_t offset, uint32_t reg, fnabi_reference* found) {
+/* What an instruction loads into the registers that it changes. */
+static fnabi_reference loaded_by(const fnabi_instruction* at) {
+  switch (at->op->op) {
+    case FNABI_OP_CONST_REF_RODATA:
+      return (fnabi_reference){FNABI_REFERENCE_RODATA,
+                               (uint32_t)at->operands[0].value};
+    case FNABI_OP_CONST_REF_ZERO:
+      return (fnabi_reference){FNABI_REFERENCE_NULL, 0};
+    default:
+      return unknown;
+  }
+}
+
+void fnabi_reach_loaded(const fnabi_function* function, uint32_t block,
+                        uint32_t offset, const uint32_t* regs, unsigned count,
+                        fnabi_reference* found) {
   enum { FAR = 256 };
   fnabi_instruction at;
   fnabi_error ignored;
-  *found = unknown;
-  if (offset - block > FAR) return false;
-  for (uint32_t o = block; o < offset; o += at.size) {
-    if (!fnabi_bytecode_decode(&function->view, o, &at, &ignored) || at.ends)
-      return false;
-    if (!changes(&at, reg)) continue;
-    *found = unknown;
-    if (at.op->op == FNABI_OP_CONST_REF_RODATA)
-      *found = (fnabi_reference){FNABI_REFERENCE_RODATA,
-                                 (uint32_t)at.operands[0].value};
-    if (at.op->op == FNABI_OP_CONST_REF_ZERO)
-      *found = (fnabi_reference){FNABI_REFERENCE_NULL, 0};
+  uint32_t o = offset - block > FAR ? offset : block;
+  for (unsigned i = 0; i < count; i++) found[i] = unknown;
+  for (; o < offset; o += at.size) {
+    if (!fnabi_bytecode_decode(&function->view, o, &at, &ignored) || at.ends) {
+      for (unsigned i = 0; i < count; i++) found[i] = unknown;
+      return;
+    }
+    for (unsigned i = 0; i < count; i++)
+      if (changes(&at, regs[i])) found[i] = loaded_by(&at);
   }
-  return found->kind != FNABI_REFERENCE_UNKNOWN;
 }

@@ -53,11 +53,12 @@ void fnabi_reach_close(fnabi_reach* r);
 bool fnabi_reach_find(fnabi_reach* r, uint32_t instruction, uint32_t reg,
                       fnabi_reference* found, fnabi_error* error);
 
-/* Finds the segment in, or the null of, the ref register `reg` before the
- * instruction at `offset`, if an instruction between the marker of its block,
- * at `block`, and it loads the register. Otherwise, and if they are far from
- * each other, returns false. Needs no open function. */
-bool fnabi_reach_loaded(const fnabi_function* function, uint32_t block,
-                        uint32_t offset, uint32_t reg, fnabi_reference* found);
+/* Finds the segments in, or the nulls of, some ref registers before the
+ * instruction at `offset`, if instructions between the marker of its block, at
+ * `block`, and it load them. Others, and all if the two are far from each other,
+ * are unknown. Needs no open function. */
+void fnabi_reach_loaded(const fnabi_function* function, uint32_t block,
+                        uint32_t offset, const uint32_t* regs, unsigned count,
+                        fnabi_reference* found);
 
 #endif /* FNABI_MODULE_BYTECODE_REACH_H */

@@ -23,13 +23,15 @@ typedef enum list_kind {
 static const char loader[] = "hal_loader";
 enum { LOADER = -1 };
 
+enum { OPERANDS = 4 }; /* the most that a rule decodes */
+
 /* The imports that are evaluated, with the calling conventions of all versions
  * and the operands to decode. */
 typedef struct import_rule {
   fnabi_text name;
   const char* arguments; /* NULL: any other; the operands are unknown */
   list_kind list;
-  int operands[4];
+  int operands[OPERANDS];
 } import_rule;
 
 /* Operands count registers, so an i64 counts as one. */
@@ -146,33 +148,46 @@ static const import_rule* rule_of(const needs* n, uint64_t callee) {
   return &rules[n->m->rules.data[callee]];
 }
 
-/* The content of a ref register before the instruction of a site. Most are
+/* Finds the contents of ref registers before the instruction of a site. Most are
  * loaded in the same block; then the rest of the function is not analysed. */
-static bool find_reference(needs* n, const site* s, unsigned reg,
-                           fnabi_reference* found) {
+static bool find_references(needs* n, const site* s, const uint32_t* regs,
+                            unsigned count, fnabi_reference* found) {
   const fnabi_function* f = &n->b->functions[s->function];
-  reg &= FNABI_REGISTER_REF_NUMBER;
-  if (fnabi_reach_loaded(f, s->block, s->offset, reg, found)) return true;
-  if (n->reach.function != f &&
-      !fnabi_reach_open(&n->reach, f, &n->b->fb.work, n->error)) {
-    n->reach.function = NULL;
-    return false;
+  fnabi_reach_loaded(f, s->block, s->offset, regs, count, found);
+  for (unsigned i = 0; i < count; i++) {
+    if (found[i].kind != FNABI_REFERENCE_UNKNOWN) continue;
+    if (n->reach.function != f &&
+        !fnabi_reach_open(&n->reach, f, &n->b->fb.work, n->error)) {
+      n->reach.function = NULL;
+      return false;
+    }
+    if (!fnabi_reach_find(&n->reach, s->index, regs[i], &found[i], n->error))
+      return false;
   }
-  return fnabi_reach_find(&n->reach, s->index, reg, found, n->error);
+  return true;
 }
 
-/* The operand `which` of the rule, a reference. */
-static bool find_operand(needs* n, const fnabi_instruction* at, const site* s,
-                         const import_rule* rule, int which,
-                         fnabi_reference* found) {
-  *found = (fnabi_reference){FNABI_REFERENCE_UNKNOWN, 0};
-  if (rule->arguments == NULL) return true;
+/* Finds the operands of the rule from `first` up to `end`: references. */
+static bool find_operands(needs* n, const fnabi_instruction* at, const site* s,
+                          const import_rule* rule, unsigned first, unsigned end,
+                          fnabi_reference found[OPERANDS]) {
+  uint32_t regs[OPERANDS];
+  unsigned places[OPERANDS], count = 0;
+  fnabi_reference some[OPERANDS];
   const fnabi_operand* list = at->operands;
   while (list->kind != '*') list++; /* every call has arguments */
-  uint32_t place = (uint32_t)rule->operands[which];
-  if (place >= list->count) return true;
-  unsigned reg = fnabi_operand_item(list, place);
-  return (reg & FNABI_REGISTER_REF) == 0 || find_reference(n, s, reg, found);
+  for (unsigned i = first; i < end; i++) {
+    found[i] = (fnabi_reference){FNABI_REFERENCE_UNKNOWN, 0};
+    uint32_t place = (uint32_t)rule->operands[i];
+    if (rule->arguments == NULL || place >= list->count) continue;
+    unsigned reg = fnabi_operand_item(list, place);
+    if ((reg & FNABI_REGISTER_REF) == 0) continue;
+    regs[count] = reg & FNABI_REGISTER_REF_NUMBER;
+    places[count++] = i;
+  }
+  if (!find_references(n, s, regs, count, some)) return false;
+  for (unsigned k = 0; k < count; k++) found[places[k]] = some[k];
+  return true;
 }
 
 static bool spend(needs* n, uint64_t bytes) {
@@ -222,19 +237,13 @@ static bool pack_text_of(needs* n, fnabi_reference reference) {
   return true;
 }
 
-static bool pack_operand_text(needs* n, const fnabi_instruction* at,
-                              const site* s, const import_rule* rule,
-                              int which) {
-  fnabi_reference found;
-  return find_operand(n, at, s, rule, which, &found) && pack_text_of(n, found);
-}
-
 static bool pack_query(needs* n, const fnabi_instruction* at, const site* s,
                        const import_rule* rule) {
+  fnabi_reference found[OPERANDS];
   bool packed = rule->operands[0] == LOADER;
   if (packed) fnabi_pack_ascii(n->w, loader);
-  return (packed || pack_operand_text(n, at, s, rule, 0)) &&
-         pack_operand_text(n, at, s, rule, 1);
+  return find_operands(n, at, s, rule, packed, 2, found) &&
+         (packed || pack_text_of(n, found[0])) && pack_text_of(n, found[1]);
 }
 
 /* ------------------------------------------------------------- parameters
@@ -289,24 +298,21 @@ static bool pack_keys(needs* n, const fnabi_reference* references) {
 
 static bool pack_access(needs* n, const fnabi_instruction* at, const site* s,
                         const import_rule* rule) {
-  fnabi_reference keys[3];
+  fnabi_reference found[OPERANDS];
   fnabi_pack_ascii(n->w, rule->name.data + PREFIX);
-  if (!pack_operand_text(n, at, s, rule, 0)) return false;
-  for (int i = 0; i < 3; i++)
-    if (!find_operand(n, at, s, rule, 1 + i, &keys[i])) return false;
-  return pack_keys(n, keys);
+  return find_operands(n, at, s, rule, 0, OPERANDS, found) &&
+         pack_text_of(n, found[0]) && pack_keys(n, found + 1);
 }
 
 /* ------------------------------------------------------------ executables */
 
 static bool pack_creation(needs* n, const fnabi_instruction* at, const site* s,
                           const import_rule* rule) {
-  fnabi_reference data;
-  if (!pack_operand_text(n, at, s, rule, 0) ||
-      !find_operand(n, at, s, rule, 1, &data))
+  fnabi_reference found[OPERANDS];
+  if (!find_operands(n, at, s, rule, 0, 2, found) || !pack_text_of(n, found[0]))
     return false;
-  if (data.kind == FNABI_REFERENCE_RODATA)
-    fnabi_pack_uint(n->w, data.number);
+  if (found[1].kind == FNABI_REFERENCE_RODATA)
+    fnabi_pack_uint(n->w, found[1].number);
   else
     fnabi_pack_nil(n->w);
   return true;
@@ -333,23 +339,24 @@ static uint32_t executable_of(const needs* n, fnabi_reference reference,
 
 static bool pack_lookup(needs* n, const fnabi_instruction* at, const site* s,
                         const import_rule* rule) {
-  fnabi_reference executable;
-  if (!find_operand(n, at, s, rule, 0, &executable) ||
+  fnabi_reference found[OPERANDS];
+  if (!find_operands(n, at, s, rule, 0, 2, found) ||
       !spend(n, n->m->creations.size / sizeof(creation)))
     return false;
-  uint32_t found = executable_of(n, executable, s->function);
-  if (found == UINT32_MAX)
+  uint32_t executable = executable_of(n, found[0], s->function);
+  if (executable == UINT32_MAX)
     fnabi_pack_nil(n->w);
   else
-    fnabi_pack_uint(n->w, found);
-  return pack_operand_text(n, at, s, rule, 1);
+    fnabi_pack_uint(n->w, executable);
+  return pack_text_of(n, found[1]);
 }
 
 /* Records the global that an executable is stored in. */
 static bool note_store(needs* n, const fnabi_instruction* at, const site* s) {
   fnabi_reference stored;
   const fnabi_operand* source = &at->operands[at->count - 1];
-  if (!find_reference(n, s, (unsigned)source->value, &stored) ||
+  uint32_t reg = (uint32_t)source->value & FNABI_REGISTER_REF_NUMBER;
+  if (!find_references(n, s, &reg, 1, &stored) ||
       !spend(n, n->m->creations.size / sizeof(creation)))
     return false;
   if (stored.kind == FNABI_REFERENCE_CALL) {
