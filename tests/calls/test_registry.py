@@ -97,6 +97,16 @@ class TestRegistry:
         assert fnabi.get_global_func(name)([1, 2]) == 2
         assert name in fnabi.list_global_func_names()
 
+    def test_a_name_without_bytes(self):
+        with pytest.raises(fnabi.ArgumentValueError, match=r"^register_global_func: name: 'utf-8'"):
+            fnabi.register_global_func("tests.\ud800", len)
+        with pytest.raises(fnabi.NotFoundError):
+            fnabi.get_global_func("tests.\ud800")
+        assert fnabi.get_global_func("tests.\ud800", allow_missing=True) is None
+        fnabi.remove_global_func("tests.\ud800")
+        fnabi.register_global_func("tests.\udcff", len)  # a byte that is not UTF-8
+        assert fnabi.get_global_func("tests.\udcff")([1, 2]) == 2
+
     def test_missing(self):
         with pytest.raises(fnabi.NotFoundError, match=r"no global function is named 'tests\.none'"):
             fnabi.get_global_func("tests.none")

@@ -24,20 +24,28 @@ There are two registries with the same semantics:
   `RuntimeWarning` names the one that is dropped. Functions of libraries with types of their own do
   not move: libraries of ``libtvm_ffi`` know no objects of these types.
 
-Names are any text. Names with dots group functions by convention.
+Names are any text that has bytes: one with a lone surrogate names nothing. Names with dots group
+functions by convention.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from fnabi._base import lane
 from fnabi._base.text import did_you_mean
 from fnabi.calls import schema
-from fnabi.errors import ArgumentTypeError, FormatError, NotFoundError, RegisteredError
+from fnabi.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    FormatError,
+    NotFoundError,
+    RegisteredError,
+)
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -91,7 +99,10 @@ def get_global_func(name: str, allow_missing: bool = False) -> lane.Function | N
         None
 
     """
-    function = look_up(name, describes=True)
+    try:
+        function = look_up(name, describes=True)
+    except UnicodeEncodeError:  # nothing has this name
+        function = None
     if function is None and not allow_missing:
         hint = did_you_mean(name, list_global_func_names())
         raise NotFoundError(f"get_global_func: name: no global function is named {name!r}{hint}")
@@ -143,7 +154,7 @@ def register_global_func(
 
     Raises:
         RegisteredError: The name is registered and `override` is false. It is a `RuntimeError`.
-        CallError: `name` is not a str, or `func` is not callable.
+        CallError: `name` is not a str or has no bytes, or `func` is not callable.
 
     Example:
         >>> import fnabi
@@ -157,6 +168,10 @@ def register_global_func(
     if func is None and callable(name):
         return register_global_func(getattr(name, "__name__", repr(name)), name, override)
     known = _check(name, "register_global_func")
+    try:
+        known.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as problem:
+        raise ArgumentValueError(f"register_global_func: name: {problem}") from None
     if func is None:
         return lambda decorated: _register(known, decorated, override)
     return _register(known, func, override)
@@ -179,7 +194,8 @@ def remove_global_func(name: str) -> None:
 
     """
     _check(name, "remove_global_func")
-    forget(name)
+    with suppress(UnicodeEncodeError):  # nothing has this name
+        forget(name)
 
 
 def forget(name: str) -> bool:
