@@ -599,6 +599,11 @@ def test_an_array_of_another_dtype(type: str, value: Any, packed: list[float]) -
         (["ndarray", "i1", 1, 2], [0, 2], "2 does not fit in bool"),
         (["ndarray", "f32", 1, 2], np.array([0, -1e39]), r"-1e\+39 does not fit in float32"),
         (["ndarray", "f16", 1, 2], np.array([70_000, 1], np.float32), "70000.0 does not fit in"),
+        (
+            ["ndarray", "complex<f32>", 1, 2],
+            np.array([1j, 1e300j]),
+            r"1e\+300j does not fit in complex64",
+        ),
         ("unknown", 2**64, f"{2**64} does not fit in i64"),
     ],
 )

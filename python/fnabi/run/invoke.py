@@ -385,7 +385,7 @@ class Marshaller:
 
     def _check_elements(self, array: np.ndarray[Any, Any], to: DType) -> None:
         """Raise Unfit unless the elements are numbers of the dtype's kind and in its range."""
-        if array.dtype.hasobject:
+        if array.dtype.hasobject and to.kind != "complex":
             for each in array.flat:
                 self._check_number(to, each)
             return
@@ -393,17 +393,15 @@ class Marshaller:
             kind = DType.from_numpy(array.dtype.newbyteorder("=")).kind
         except CallError:
             kind = None
-        if to.kind == "complex" and kind is not None:
-            return
-        if kind in (None, "complex") or (kind in _FLOATS and to.kind not in _FLOATS):
+        if kind is None or _rank(kind) > _rank(to.kind):
             raise Unfit(f"expected {to}, got an array of {array.dtype}")
-        if to.kind in _FLOATS:
+        if _rank(to.kind):
             with self._numpy.errstate(over="ignore", invalid="ignore"):
                 lost = self._numpy.isfinite(array) & ~self._numpy.isfinite(
                     array.astype(to.to_numpy())
                 )
             if lost.any():
-                self._check_number(to, array[lost][0].item())
+                raise Unfit(unfit_number(to, array[lost][0].item()), RangeError)
             return
         for each in (array.min(), array.max()):
             self._check_number(to, each.item())
@@ -557,6 +555,11 @@ class Unfit(Exception):
 
 _FLOATS = ("float", "bfloat")
 _FLOAT16_MAX = 65504.0
+
+
+def _rank(kind: str) -> int:
+    """Return 0 for integers, 1 for floats and 2 for complex numbers."""
+    return 2 if kind == "complex" else int(kind in _FLOATS)
 
 
 def _is_small_float(dtype: DType) -> bool:
