@@ -171,6 +171,19 @@ def test_index_that_is_absent_is_named() -> None:
         List([1]).remove("x")
 
 
+def test_an_index_larger_than_any() -> None:
+    assert Array([1, 2]).index(2, -(2**70), 2**70) == 1
+    made = List([1])
+    for index in (2**70, -(2**70)):
+        with pytest.raises(IndexError, match="List index out of range"):
+            made.pop(index)
+        made.insert(index, index > 0)
+    assert made == [False, 1, True]
+    for index in (None, 1.5):
+        with pytest.raises(TypeError):
+            made.index(1, index)
+
+
 def test_abstract_classes() -> None:
     assert isinstance(Array(), Sequence)
     assert not isinstance(Array(), MutableSequence)

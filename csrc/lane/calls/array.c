@@ -447,10 +447,19 @@ static Py_ssize_t find_or_raise(PyObject* self, PyObject* value,
   return found;
 }
 
+/* Reads an index for PyArg_ParseTuple; a larger one than any is the last. */
+static int read_index(PyObject* number, void* i) {
+  Py_ssize_t value = PyNumber_AsSsize_t(number, NULL);
+  *(Py_ssize_t*)i = value;
+  return value != -1 || !PyErr_Occurred();
+}
+
 static PyObject* seq_index(PyObject* self, PyObject* args) {
   PyObject* value;
   Py_ssize_t start = 0, stop = PTRDIFF_MAX, size = length(self);
-  if (!PyArg_ParseTuple(args, "O|nn:index", &value, &start, &stop)) return NULL;
+  if (!PyArg_ParseTuple(args, "O|O&O&:index", &value, read_index, &start,
+                        read_index, &stop))
+    return NULL;
   if (start < 0) start = start + size < 0 ? 0 : start + size;
   if (stop < 0) stop += size;
   Py_ssize_t found = find_or_raise(self, value, start, stop);
@@ -667,7 +676,8 @@ static PyObject* list_append(PyObject* self, PyObject* value) {
 static PyObject* list_insert(PyObject* self, PyObject* args) {
   Py_ssize_t i;
   PyObject* value;
-  if (!PyArg_ParseTuple(args, "nO:insert", &i, &value)) return NULL;
+  if (!PyArg_ParseTuple(args, "O&O:insert", read_index, &i, &value))
+    return NULL;
   return none_or_null(insert_at(self, i, value, "List.insert"));
 }
 
@@ -684,7 +694,7 @@ static PyObject* list_add(PyObject* self, PyObject* values) {
 static PyObject* list_pop(PyObject* self, PyObject* args) {
   Py_ssize_t i = -1;
   fnabi_any value;
-  if (!PyArg_ParseTuple(args, "|n:pop", &i)) return NULL;
+  if (!PyArg_ParseTuple(args, "|O&:pop", read_index, &i)) return NULL;
   if (i < 0) i += length(self);
   if (i < 0 || !get(seq_of(self), i, &value)) {
     PyErr_SetString(PyExc_IndexError, length(self) == 0
