@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fnabi
-from fnabi import Array, CallError, Dict, List, Map, Object
+from fnabi import Array, CallError, Dict, List, Map, Object, Shape
 from fnabi._base.lane import Function
 from support import callee, strategies
 from support.apart import run_apart
@@ -120,6 +120,16 @@ def test_views(kind: Any) -> None:
     assert repr(keys) == f"Keys({kind.__name__}({{'a': 1, 'b': [2]}}))"
 
 
+@KINDS
+@pytest.mark.parametrize("key", [object(), Shape((1, 2)), [1]], ids=["object", "shape", "list"])
+def test_keys_that_no_lookup_finds(kind: Any, key: Any) -> None:
+    made = kind([(key, 2), ("a", None)])
+    assert key not in made
+    assert 2 in made.values()
+    assert None in made.values()
+    assert 3 not in made.values()
+
+
 def test_abstract_classes() -> None:
     assert isinstance(Map(), Mapping)
     assert not isinstance(Map(), MutableMapping)
@@ -171,6 +181,12 @@ def test_texts_that_no_map_and_no_array_has() -> None:
         assert made.get(text, 5) == 5
         with pytest.raises(KeyError):
             made[text]
+    changed = Dict({"a": 1})
+    assert changed.pop(text, 5) == 5
+    with pytest.raises(KeyError):
+        changed.pop(text)
+    with pytest.raises(KeyError):
+        del changed[text]
     assert array != [text]
     assert text not in array
     assert array.count(text) == 0

@@ -637,7 +637,10 @@ static PyObject* reduce(PyObject* self, PyObject* unused) {
 
 static int set_subscript(PyObject* self, PyObject* key, PyObject* value) {
   fnabi_any k, v;
-  if (lane_own(key, &k) < 0) return -1;
+  if (lane_own(key, &k) < 0) {
+    if (value == NULL && lane_no_value()) raise_key_error(key);
+    return -1;
+  }
   if (value == NULL) {
     int found = lane_keys_erase(map_of(self), &k);
     fnabi_any_release(&k);
@@ -692,9 +695,12 @@ static PyObject* dict_or(PyObject* self, PyObject* source) {
 static PyObject* dict_pop(PyObject* self, PyObject* args) {
   PyObject *key, *missing = NULL;
   if (!PyArg_ParseTuple(args, "O|O:pop", &key, &missing)) return NULL;
-  fnabi_any any, value;
-  if (lane_own(key, &any) < 0) return NULL;
-  int found = look_up(map_of(self), &any, &value);
+  fnabi_any any = {0}, value;
+  int found = 0;
+  if (lane_own(key, &any) == 0)
+    found = look_up(map_of(self), &any, &value);
+  else if (!lane_no_value())
+    return NULL;
   if (found > 0 && lane_keys_erase(map_of(self), &any) < 0) {
     fnabi_any_release(&value);
     found = -1;
@@ -772,8 +778,10 @@ static PyType_Slot map_slots[] = {
      "Keys are compared by the rules of the ABI: numbers by type and value (1, "
      "1.0 and True\nare three keys), texts by their contents, other objects by "
      "identity unless their type\nhas a comparison of its own "
-     "(``__any_equal__``). Lists and\ntuples among the values become arrays, "
-     "dicts become "
+     "(``__any_equal__``). A `Shape`,\na list, and a Python object of a type "
+     "that the ABI lacks become another object\nwhenever they are passed, so "
+     "no look-up finds such a key. Lists and\ntuples among the values become "
+     "arrays, dicts become "
      "maps. A Map is equal to a Map, a\nDict or a dict with the same keys and "
      "equal values.\n\n"
      "Args:\n    pairs: A mapping, or an iterable of pairs of key and "

@@ -33,6 +33,10 @@ class Values(ValuesView[Any]):
     def __iter__(self) -> Iterator[Any]:
         return self._mapping._iter_values()
 
+    def __contains__(self, value: object) -> bool:
+        # that of the base looks up each key, of which some are not found again
+        return any(each is value or each == value for each in self)
+
 
 class Items(ItemsView[Any, Any]):
     """A set-like view of the pairs of key and value of a `Map` or `Dict`."""
