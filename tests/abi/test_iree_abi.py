@@ -601,7 +601,7 @@ CANNOT = [
 def test_encode_refuses_what_it_cannot_express(type: Any, message: str) -> None:
     with pytest.raises(CallError, match=rf"^iree_abi\.encode: {message}") as caught:
         iree_abi.encode(Signature((type,), ()))
-    assert not isinstance(caught.value, RangeError)
+    assert isinstance(caught.value, RangeError) == ("invalid dim" in message)
 
 
 def test_encode_takes_dims_of_other_integers() -> None:

@@ -40,7 +40,7 @@ _CAPACITY = 1 << 14
 _CAPACITY_KEPT = 1 << 20
 """The size up to which scratch memory is kept for the next call."""
 
-_CODE_INT32: int = lib.FNABI_INT32
+_OUT_OF_RANGE: tuple[int, ...] = (lib.FNABI_INT32, lib.FNABI_IREE_ABI_DIM)
 _CODE_INTERRUPTED: int = lib.FNABI_INTERRUPTED
 
 # Scratch memory that no thread is using; list.pop and list.append are atomic.
@@ -208,7 +208,7 @@ def call_error(error: Any, function: str) -> CallError:
     place = ffi.string(error.path).decode("utf-8", "replace")
     text = f"{function}: {place + ': ' if place else ''}{code_text(error.code)}"
     text += contrast(words(error.expected), words(error.found))
-    kind = RangeError if error.code == _CODE_INT32 else ArgumentValueError
+    kind = RangeError if error.code in _OUT_OF_RANGE else ArgumentValueError
     return kind(text)
 
 

@@ -123,10 +123,10 @@ def encode(signature: types.Signature) -> str:
 
     Raises:
         CallError: when ``iree.abi`` cannot express a part of it: a Ref; a Named elsewhere than
-            at the root of the inputs; elements that are signed, unsigned, complex, index, of a
-            special float format, or of one bit but not bool; a negative dim; text that is not
-            UTF-8; a key ``a`` or ``r``, or a value that is not JSON, among the extra keys.
-        RangeError: when an integer does not fit in int64.
+            at the root of the inputs; elements that are signed, unsigned, index or handles, have
+            a special float format or several lanes, or one bit without being bool; text that is
+            not UTF-8; a key ``a`` or ``r``, or a value that is not JSON, among the extra keys.
+        RangeError: when a dim is negative, or an integer does not fit in int64.
 
     Example:
         >>> from fnabi import Signature, iree_abi
