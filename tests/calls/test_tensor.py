@@ -247,6 +247,15 @@ def test_what_is_no_array_is_not_kept():
     check_nothing_kept(act, given)
 
 
+def test_a_text_without_bytes_is_no_array():
+    with pytest.raises(
+        fnabi.ArgumentTypeError, match=r"^from_dlpack: x: expected an array .* str$"
+    ):
+        from_dlpack("\ud800")
+    with pytest.raises(fnabi.ArgumentTypeError, match=r"^Tensor\.copy_from: x: .* got str$"):
+        from_dlpack(np.zeros(3)).copy_from("\ud800")
+
+
 def test_long_doubles_are_refused_where_they_are_none_of_ieee(first):
     if np.dtype("g").itemsize == 8:
         pytest.skip("a long double is a double")

@@ -448,6 +448,12 @@ static PyObject* tensor_array(PyObject* self, PyObject* args, PyObject* named) {
   return result;
 }
 
+/* Whether a conversion failed because its source is a text that has no UTF-8;
+ * it clears the exception. Such a text is no array, as any other. */
+static bool is_no_text(PyObject* source, int status) {
+  return status < 0 && PyUnicode_Check(source) && lane_no_value();
+}
+
 /* Writes the elements of an array into the memory of a tensor. A callback
  * returns results this way in a tensor that its caller passed. */
 static PyObject* tensor_copy_from(PyObject* self, PyObject* source) {
@@ -457,6 +463,10 @@ static PyObject* tensor_copy_from(PyObject* self, PyObject* source) {
   lane_converting = &reading;
   int status = lane_view(source, &any);
   lane_converting = outer;
+  if (is_no_text(source, status)) {
+    status = 0;
+    fnabi_any_set(&any, FNABI_INDEX_NONE, 0);
+  }
   if (status < 0) {
     lane_name_value("Tensor.copy_from: x");
     return NULL;
@@ -542,6 +552,10 @@ static PyObject* from_dlpack(PyObject* module, PyObject* array) {
   lane_converting = &reading;
   int status = lane_own(array, &any);
   lane_converting = outer;
+  if (is_no_text(array, status)) {
+    status = 0;
+    fnabi_any_set(&any, FNABI_INDEX_NONE, 0);
+  }
   if (status < 0) {
     PyObject *kind, *problem;
     if (!lane_call_error_take(&kind, &problem)) return NULL;
@@ -570,6 +584,8 @@ static PyMethodDef from_dlpack_method = {
     "describe it without a copy:\n        another byte order, strides that are "
     "not multiples of the element size,\n        elements of less than a byte "
     "that are not packed.\n\n"
+    "An exception of `__dlpack__` is raised as it is, such as that of torch "
+    "for a sparse tensor.\n\n"
     "Example:\n"
     "    >>> import fnabi, numpy as np\n"
     "    >>> array = np.zeros(3, np.float32)\n"
