@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from fnabi import ArgumentValueError, CallError, MissingPackageError, iree_abi
+from fnabi import ArgumentValueError, CallError, MissingPackageError, NotFoundError, iree_abi
 from fnabi.errors import RangeError
 from fnabi.run.client import Client
 from fnabi.types import Buffer, DType, Named, Signature
@@ -88,6 +88,14 @@ def test_the_runtime_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "iree.runtime", None)
     with pytest.raises(MissingPackageError, match=r"^client\.Client: iree\.runtime is not"):
         Parameterized(PARAMETERS)
+
+
+def test_a_module_without_a_function_of_the_client() -> None:
+    made = type("Made", (Client,), {"SIGNATURES": {"gone": Signature((), ())}})
+    with pytest.raises(NotFoundError, match=r"^Made: .*: no function is named 'gone'$") as caught:
+        made(PARAMETERS)
+    assert not isinstance(caught.value, CallError)
+    assert "NotFoundError: If the module lacks a function" in str(Client.__doc__)
 
 
 def test_a_module_whose_signature_is_malformed(tmp_path: Path) -> None:

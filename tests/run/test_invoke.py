@@ -613,6 +613,14 @@ def test_a_number_that_does_not_fit(type: Any, value: Any, reason: str) -> None:
         function(value)
 
 
+def test_texts_of_another_type_are_named() -> None:
+    with pytest.raises(CallError, match=r"^invoke\.signature_of: reflection: expected .* got int$"):
+        invoke.signature_of({"iree.abi": 5})  # type: ignore[dict-item]
+    convention: Any = 5
+    with pytest.raises(CallError, match=r"^Invoker: convention: expected .*, got int$"):
+        Invoker(Context(ints()), DEVICE, Named(args("i32", r=[])), convention=convention)
+
+
 @pytest.mark.parametrize(
     ("type", "least", "most"),
     [

@@ -68,9 +68,9 @@ class Client:
         modules: Modules of the runtime (``VmModule``) to load before it, such as its parameters.
 
     Raises:
-        CallError: If ``iree.runtime`` or NumPy is not installed, the module lacks a function of
-            the client or has another signature for it, or the runtime refuses the driver or the
-            module.
+        CallError: If ``iree.runtime`` or NumPy is not installed, the module has another signature
+            for a function of the client, or the runtime refuses the driver or the module.
+        NotFoundError: If the module lacks a function of the client. It is a `LookupError`.
         FormatError: If the module is damaged.
         OSError: If the file cannot be read.
 

@@ -80,6 +80,7 @@ def signature_of(reflection: Mapping[str, str]) -> Signature | None:
 
     Raises:
         FormatError: If the text is malformed.
+        CallError: If `reflection` is no mapping of texts.
 
     Example:
         >>> from fnabi import invoke
@@ -90,7 +91,7 @@ def signature_of(reflection: Mapping[str, str]) -> Signature | None:
     check_attribute("invoke.signature_of: reflection", reflection, "get", "a mapping")
     text = reflection.get("iree.abi")
     if text is not None:
-        return iree_abi.parse(core.text_bytes(text))
+        return iree_abi.parse(core.text_bytes(text, "invoke.signature_of", "reflection"))
     text = reflection.get("iree.abi.declaration")
     if text is None:
         return None
@@ -126,6 +127,7 @@ class Invoker:
 
     Raises:
         FormatError: If the function's own signature or `convention` is malformed.
+        CallError: If `convention` is no text, or NumPy is not installed.
 
     Example:
         >>> import iree.runtime, numpy as np
@@ -167,6 +169,9 @@ class Invoker:
         Raises:
             CallError: If an argument is missing, surplus or of the wrong type, or a result does
                 not match the signature.
+            RangeError: If a number does not fit in its type.
+            ValueError: If the runtime refuses the call, as for an array of another shape. What
+                fails while the function runs is raised as the runtime raises it.
 
         """
         signature, marshaller, where = self.signature, self._marshaller, self._name
@@ -580,7 +585,7 @@ def _runtime_widens() -> bool:
 
 def _widens(signature: Signature | None, convention: str) -> bool:
     """Return whether a function gets float scalars below 32 bits as f32 numbers."""
-    registers = cconv.parse(core.text_bytes(convention)).arguments
+    registers = cconv.parse(core.text_bytes(convention, "Invoker", "convention")).arguments
     for type, register in zip(signature.inputs if signature else (), registers, strict=False):
         inner = type.type if isinstance(type, Named) else type
         if isinstance(inner, Scalar) and _is_small_float(inner.dtype) and register == "f32":
