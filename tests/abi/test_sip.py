@@ -1000,7 +1000,9 @@ def test_mangler_refuses_integers_outside_int32(value: int) -> None:
     assert mangler.to_structure_signature().encoded == b""
 
 
-@pytest.mark.parametrize("path", [None, 5, "ab", b"ab", bytearray(b"a"), [None], [1.5], [[1]]])
+@pytest.mark.parametrize(
+    "path", [None, 5, "ab", b"ab", bytearray(b"a"), np.array(1), [None], [1.5], [[1]]]
+)
 def test_mangler_refuses_other_paths(path: Any) -> None:
     with pytest.raises(
         CallError, match=r"set_raw_signature_index: path: expected ints and strings"

@@ -702,6 +702,22 @@ class Closed:
             "from_dlpack: x: the memoryview was released",
             lambda: fnabi.from_dlpack(RELEASED),
         ),
+        (
+            fnabi.ArgumentValueError,
+            "CallingConvention.argument_size: span_counts: operation forbidden on released"
+            " memoryview object",
+            lambda: fnabi.cconv.parse("0CiD_").argument_size(RELEASED),
+        ),
+        (
+            fnabi.ArgumentTypeError,
+            "schema.signature: names[1]: expected str, got int",
+            lambda: fnabi.schema.signature(None, ("x", 5)),  # type: ignore[arg-type]
+        ),
+        (
+            fnabi.ArgumentTypeError,
+            "schema.signature: names: expected an iterable of str, got str",
+            lambda: fnabi.schema.signature(None, "xy"),  # type: ignore[arg-type]
+        ),
     ],
 )
 def test_what_python_refuses_later(

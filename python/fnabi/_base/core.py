@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
+from fnabi._base.arguments import listed
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import (
     TOO_DEEP,
@@ -151,12 +152,12 @@ def int32_array(values: Iterable[int], function: str, argument: str) -> Any:
     """Copy ints into a C array of int32.
 
     Raises:
-        CallError: when a value is not an int.
+        CallError: when a value is not an int, or a memoryview cannot be read.
         RangeError: when a value does not fit in int32.
 
     """
     try:
-        return ffi.new("int32_t[]", list(values))
+        return ffi.new("int32_t[]", list(listed(f"{function}: {argument}", values)))
     except OverflowError as problem:
         raise RangeError(f"{function}: {argument}: {problem}") from problem
     except TypeError as problem:

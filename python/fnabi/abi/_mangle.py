@@ -14,12 +14,12 @@ from typing import Any, Protocol
 import msgspec
 
 from fnabi._base import core
-from fnabi._base.arguments import check_type
+from fnabi._base.arguments import check_type, iterator_of
 from fnabi._base.core import Data
 from fnabi._fnabi import lib
 from fnabi.abi._scalar import ScalarType
 from fnabi.abi.signature import SignatureBuilder
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, type_name
+from fnabi.errors import ArgumentValueError
 from fnabi.types import shape_text
 
 
@@ -272,11 +272,8 @@ class SipSignatureMangler:
         """
         function = "SipSignatureMangler.set_raw_signature_index"
         index = core.int32(index, function, "index")
-        if isinstance(path, (str, bytes, bytearray)) or not hasattr(path, "__iter__"):
-            raise ArgumentTypeError(
-                f"{function}: path: expected ints and strings, got {type_name(path)}"
-            )
-        keys = [_key(part, function) for part in path]
+        parts = iterator_of(f"{function}: path", path, "ints and strings")
+        keys = [_key(part, function) for part in parts]
         level, depth = self._root, 0
         for key in keys:
             child = level.children.get(key)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 import msgspec
 
 from fnabi._base import core
-from fnabi._base.arguments import check_type
+from fnabi._base.arguments import check_items, check_type
 from fnabi._fnabi import lib
 from fnabi.errors import FormatError, excerpt
 
@@ -445,6 +445,9 @@ def signature(schema: Schema | None, names: tuple[str, ...] | None = None) -> Si
             without them, or if Python allows no parameters of such names, the parameters are
             positional and named ``arg0`` and so on, or ``*args`` if their number is unknown.
 
+    Raises:
+        CallError: If `schema` is no schema, or `names` are no texts.
+
     Example:
         >>> from fnabi import schema
         >>> types = '[{"type":"int"},{"type":"float"}]'  # of the result, of the arguments
@@ -459,8 +462,9 @@ def signature(schema: Schema | None, names: tuple[str, ...] | None = None) -> Si
         check_type("schema.signature: schema", schema, FunctionSchema, TypeSchema)
     if not isinstance(schema, FunctionSchema):
         schema = FunctionSchema(TypeSchema("Any"), None)
-    if names is not None and not _are_parameters(names):
-        names = None
+    if names is not None:
+        names = tuple(check_items("schema.signature: names", names, str))
+        names = names if _are_parameters(names) else None
     if names is not None and (schema.params is None or len(schema.params) == len(names)):
         hints = [each.hint() for each in schema.params or (TypeSchema("Any"),) * len(names)]
         parameters = [
