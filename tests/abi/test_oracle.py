@@ -380,6 +380,19 @@ def test_gaps_are_filled(buffer_type, wish, expected):
             BufferDescription.contiguous(F32, (2,)),
             r"dtype is float32, which does not convert to int32$",
         ),
+        *(
+            (
+                Buffer(DType(wanted), (2,)),
+                BufferDescription(DType(given), (2,)),
+                rf"dtype is {given}, which does not convert to {wanted}$",
+            )
+            for given, wanted in (
+                ("int64", "handle"),
+                ("handle", "int64"),
+                ("float32x4", "float32"),
+                ("int8x4", "i8"),
+            )
+        ),
         (Buffer(DType("signed", 4), (2,)), BufferDescription.contiguous(I8, (2,)), r".*of int4 is"),
     ],
 )

@@ -184,6 +184,7 @@ def oracle(buffer_type: Buffer, description: BufferDescription) -> BufferDescrip
       smaller width;
     - ambiguous conversions: of index and to it, and of signless integers to anything but an
       integer of the same width;
+    - conversions of handles and to them, and a change of the number of lanes;
     - any other dtype to float8_e8m0fnu, which has neither a sign nor a zero.
 
     A signature's signless integers accept signed and unsigned ones of the same width as they are.
@@ -283,6 +284,7 @@ def allocate_results(
         CallError: when dynamic results have no allocator, `dims` do not match the signature, the
             allocator returns more or fewer buffers or one that cannot be passed as it is, or a
             buffer is too large or needs NumPy; the text names ``results[i]``.
+        MemoryError: when there is not enough memory.
 
     Example:
         >>> import numpy as np
@@ -394,12 +396,15 @@ def _same_bits(given: DType, wanted: DType) -> bool:
     if given == wanted:
         return True
     integers = _RANKS.get(given.kind) == _RANKS.get(wanted.kind) == 1
-    return integers and given.bits == wanted.bits and "signless" in (given.kind, wanted.kind)
+    same = (given.bits, given.lanes) == (wanted.bits, wanted.lanes)
+    return integers and same and "signless" in (given.kind, wanted.kind)
 
 
 def _converts(given: DType, wanted: DType) -> bool:
     """Return whether `oracle` converts between different dtypes, by the rules it documents."""
-    if given.kind not in _RANKS or wanted.kind in ("bool", "index"):
+    if given.kind not in _RANKS or wanted.kind not in _RANKS or wanted.kind == "bool":
+        return False
+    if given.lanes != wanted.lanes:
         return False
     if wanted.format == "e8m0fnu" or given.kind == "signless":
         return False
