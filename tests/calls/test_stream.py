@@ -236,6 +236,13 @@ def test_stream_objects() -> None:
 
     with pytest.raises(CallError, match="expected version 0, got 1"):
         plain().first(Newer())
+    text = r"^use_raw_stream: stream: expected 0 and a handle from __cuda_stream__\(\), got "
+    with pytest.raises(CallError, match=text), fnabi.use_raw_stream(CUDA, Newer()):
+        pass
+    for given in (77, (0,), None):
+        odd = type("Odd", (), {"__cuda_stream__": lambda _, given=given: given})()
+        with pytest.raises(CallError, match=text), fnabi.use_raw_stream(CUDA, odd):
+            pass
 
     class Odd(Stream):
         def __cuda_stream__(self) -> tuple[int, Any]:  # type: ignore[override]

@@ -41,6 +41,9 @@ def __dir__() -> list[str]:
 def get_raw_stream(device: Device | object) -> int:
     """Return the current stream of a device for this thread: its handle, 0 for the default.
 
+    Raises:
+        CallError: If `device` is no device.
+
     Example:
         >>> import fnabi
         >>> fnabi.get_raw_stream(fnabi.Device("cuda"))
@@ -57,10 +60,10 @@ def use_raw_stream(device: Device | object, stream: object) -> Iterator[None]:
     Args:
         device: A `Device`, or a device of torch or tvm_ffi.
         stream: The handle, an int or a ``ctypes.c_void_p``, or an object with
-            ``__cuda_stream__``.
+            ``__cuda_stream__`` of version 0.
 
     Raises:
-        CallError: If `stream` is none of these.
+        CallError: If `device` is no device, or `stream` is none of these.
 
     Example:
         >>> import fnabi
@@ -93,7 +96,11 @@ def _parts(function: str, device: object) -> tuple[int, int]:
 
 def _handle(stream: Any) -> int:
     if hasattr(stream, "__cuda_stream__"):
-        stream = stream.__cuda_stream__()[1]
+        given = stream.__cuda_stream__()
+        if not isinstance(given, tuple) or len(given) != 2 or given[0] != 0:
+            expected = "0 and a handle from __cuda_stream__()"
+            raise argument_error("use_raw_stream: stream", expected, given, tuple)
+        stream = given[1]
     elif hasattr(stream, "value"):  # of ctypes
         stream = stream.value or 0
     if not isinstance(stream, int):
@@ -118,6 +125,10 @@ def use_torch_stream(context: AbstractContextManager[Any] | None = None) -> Iter
     Args:
         context: What is entered first, such as ``torch.cuda.stream(s)`` or
             ``torch.cuda.graph(g)``; it is left last.
+
+    Raises:
+        CallError: If torch is not installed, or `context` is no context manager. Where torch has
+            no CUDA, it raises what it has for that, such as an `AssertionError`.
 
     Example:
         >>> import fnabi, torch
