@@ -61,8 +61,8 @@ class FormatError(FnabiError, ValueError):
     """The input does not conform to its format.
 
     Attributes:
-        code: The fault as a short fixed name, such as ``"span-end"``: the names of
-            ``fnabi_code`` in ``fnabi.h``.
+        code: The fault as a short fixed name, such as ``"span-end"``: those of ``fnabi_code`` in
+            ``fnabi.h``, and of what Python reads by itself, such as ``"types-text"``.
         offset: The position of the fault, in bytes from the start of the input; 0 for a catalog,
             and for a signature that a pattern is matched with.
         path: The part of the value, such as ``inputs[2].shape[0]``; empty for the whole value.

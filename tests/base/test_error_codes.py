@@ -41,3 +41,15 @@ def test_an_example_provokes_its_code(code: str, example: str) -> None:
 def test_an_example_that_provokes_nothing_is_noticed() -> None:
     with pytest.raises(ValueError, match="no error with the code"):
         error_codes.provoke("raw-dim", 'raw.parse(b"I1!R1!")')
+
+
+def test_codes_of_python_alone() -> None:
+    """Those that the C core lacks are in a table of the page."""
+    page = (ROOT / "docs/reference/error_codes.md").read_text(encoding="utf-8")
+    core = {code for code, _, _ in error_codes.codes()}
+    raised = re.compile(r'(?:FormatError\(|\b_error\(|\bcode: str = )\s*"([a-z-]+)"')
+    found: set[str] = set()
+    for path in (ROOT / "python").rglob("*.py"):
+        found |= {*raised.findall(path.read_text(encoding="utf-8"))}
+    told = {*re.findall(r"`([a-z-]+)`(?=[^|]*\|[^|]*\|$)", page, re.MULTILINE)}
+    assert found - core == told
