@@ -165,6 +165,9 @@ class MissingAttributeError(NotFoundError, AttributeError):
         super().__init__(text)
         self.name = name
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*self.args, self.name), self.__dict__
+
 
 class MissingFileError(FnabiError, FileNotFoundError):
     """There is no such file or folder; ``filename`` is its path."""

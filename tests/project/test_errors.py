@@ -868,3 +868,4 @@ def test_an_error_survives_pickling() -> None:
     ):
         again = pickle.loads(pickle.dumps(error))
         assert (type(again), str(again)) == (type(error), str(error))
+        assert getattr(again, "name", None) == getattr(error, "name", None)

@@ -127,7 +127,10 @@ class LibraryFile(_Record, frozen=True):
 
     @property
     def is_shared(self) -> bool:
-        """Whether the file is a shared library, not a program or an object file."""
+        """Whether the file is a shared library, not a program or an object file.
+
+        ELF marks a position-independent program as a library, so it counts as one.
+        """
         return self._type == _SHARED
 
     @property
