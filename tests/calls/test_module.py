@@ -70,6 +70,11 @@ def test_what_is_not_there(plain, other, tmp_path):
         plain.get_function("none")
     with pytest.raises(KeyError):
         plain["none"]
+    lone = "\ud800"  # no library has a name without bytes
+    assert lone not in plain
+    assert getattr(plain, lone, None) is None
+    with pytest.raises(fnabi.MissingKeyError):
+        plain[lone]
     with pytest.raises(fnabi.NotFoundError, match="'main'"):
         other()
     with pytest.raises(fnabi.CallError, match=r"Module\.get_function: name: expected str, got int"):

@@ -125,7 +125,10 @@ class Module(Instance):
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
         """Return whether the module has a function, or with `query_imports` one that it imports."""
         _check(name, "implements_function")
-        return bool(self._global("ImplementsFunction")(self, name, query_imports))
+        try:
+            return bool(self._global("ImplementsFunction")(self, name, query_imports))
+        except UnicodeEncodeError:  # nothing has this name
+            return False
 
     def get_function(self, name: str, query_imports: bool = False) -> lane.Function:
         """Return a function of the module, with its metadata.
@@ -140,7 +143,9 @@ class Module(Instance):
 
         """
         _check(name, "get_function")
-        function = self._global("GetFunction")(self, name, query_imports)
+        function = None
+        with suppress(UnicodeEncodeError):  # nothing has this name
+            function = self._global("GetFunction")(self, name, query_imports)
         if function is None:
             where = f"a module of kind {self.kind!r}"
             raise NotFoundError(f"Module.get_function: name: {where} has no function {name!r}")
