@@ -187,7 +187,8 @@ def dtype_of(code: int, bits: int, lanes: int) -> DType:
     """Return the DType for DLPack's code, bits and lanes.
 
     Raises:
-        CallError: If DLPack has no such dtype, or DType cannot express it.
+        CallError: If DLPack has no such code, its dtype has another width, or DType cannot express
+            it. Other numbers of bits and lanes are kept, even where DLPack's fields lack them.
 
     Example:
         >>> from fnabi import tensor
