@@ -235,7 +235,8 @@ def flatten(structure: Node | None, values: object) -> list[Any]:
 
     Raises:
         CallError: when `values` is nested in another way; when a key is missing or surplus, which
-            the text names; when two different values have the same index, or an index has none.
+            the text names; when two values that are not the same object, even equal ones, have
+            the same index, or an index has none.
 
     Example:
         >>> from fnabi import sip, vmfb
