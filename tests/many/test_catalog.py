@@ -349,6 +349,17 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.duckdb"))
 
 
+def test_a_closed_catalog_stays_as_it_is(path: str, folder: Path) -> None:
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder)
+    before = Path(path).read_bytes()
+    put(folder / "new.vmfb", DATA / "vmfb" / "scalars.vmfb")
+    for work in (lambda: catalog.update(), lambda: catalog.remove(folder)):
+        with pytest.raises(CallError, match="the catalog is closed"):
+            work()
+        assert Path(path).read_bytes() == before
+
+
 @pytest.mark.parametrize("content", [b"", b"no database" * 1000])
 def test_what_is_no_catalog(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "c.duckdb"

@@ -203,12 +203,14 @@ class Catalog:
                 files would leave it, a process that reads files was ended, or a catalog of an
                 earlier version cannot be made again because a path cannot be listed.
             FormatError: when the file is not a catalog.
-            CallError: when an argument has another type, or no path was ever given.
+            CallError: when an argument has another type, no path was ever given, or the catalog is
+                closed.
             MissingFileError: when one of `paths` does not exist, unless the catalog has it from
                 before. Nothing is changed then.
             OSError: when the catalog cannot be written.
 
         """
+        self._check_open()
         core.check_positive("Catalog.update", "threads", threads)
         core.check_positive("Catalog.update", "processes", processes)
         from fnabi.many.catalog._plan import Limit
@@ -227,10 +229,12 @@ class Catalog:
         They need not exist, and are not found again by an update without paths.
 
         Raises:
+            CallError: when an argument has another type, or the catalog is closed.
             CatalogError: when another process is updating the catalog.
             FormatError: when it is of another version, or no catalog.
 
         """
+        self._check_open()
         from fnabi.many.catalog._plan import below
         from fnabi.many.catalog._update import read_state
         from fnabi.many.catalog._write import delete_files, finish
