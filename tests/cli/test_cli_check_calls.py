@@ -94,6 +94,12 @@ def test_the_most_frequent_calls_are_shown(capsys: pytest.CaptureFixture[str]) -
     assert "and 3 more; --limit shows them" in capsys.readouterr().out
 
 
+def test_numbers_beyond_those_of_duckdb(capsys: pytest.CaptureFixture[str]) -> None:
+    expected = answer(capsys, OLD, CALLS, status=1)
+    for words in (f"--limit={1 << 63}",), (f"--threads={1 << 20}",), (f"--threads={1 << 70}",):
+        assert answer(capsys, *words, OLD, CALLS, status=1) == expected
+
+
 def test_a_table_of_what_is_not_accepted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -489,6 +489,7 @@ def test_find_by_names(searched: fnabi.Catalog) -> None:
         searched.find(function="[a-c]*", limit=2)
         == [match for match in every if match.function[:1] in ("a", "b", "c")][:2]
     )
+    assert all(searched.find(limit=1 << bits) == every for bits in (63, 200))
     assert 0 < len(searched.find(target="*vulkan*")) < len(every)
     assert searched.find("f32[4], f32[4] -> f32[4]", exact=True) == [
         match for match in searched.find("f32[4], f32[4] -> f32[4]") if match.exact

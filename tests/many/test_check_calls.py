@@ -277,6 +277,8 @@ def test_the_most_calls_of_the_result(new: fnabi.Catalog) -> None:
     checked = new.check_calls(table(*ROWS), limit=2)
     assert [each.model for each in checked.found] == ["rank", "vision"]
     assert checked.distinct["broken"] == 3
+    every = new.check_calls(table(*ROWS)).found
+    assert all(new.check_calls(table(*ROWS), limit=1 << bits).found == every for bits in (63, 200))
     with pytest.raises(CallError, match="limit: 0 is below 1"):
         new.check_calls(table(*ROWS), limit=0)
 

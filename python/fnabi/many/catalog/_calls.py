@@ -27,6 +27,7 @@ from fnabi.many.catalog._checked import (
 from fnabi.many.catalog._database import memory_errors
 from fnabi.many.catalog._logged import Group, Logged, UnreadRow, column_names
 from fnabi.many.catalog._modules import Modules, Rows
+from fnabi.many.pattern._sql import first_rows
 
 _LINES_OF_JSON = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 
@@ -177,8 +178,7 @@ class CallCheck:
             counts = self._connection.execute(
                 "SELECT verdict, count(*), sum(calls) FROM checked GROUP BY verdict"
             ).fetchall()
-            end = "" if limit is None else f" LIMIT {limit}"
-            rows = self._connection.execute(f"{_FOUND}{end}").fetchall()
+            rows = self._connection.execute(f"{_FOUND}{first_rows(limit)}").fetchall()
         distinct, calls = (dict.fromkeys(VERDICTS, 0) for _ in range(2))
         for verdict, different, made in counts:
             distinct[verdict], calls[verdict] = different, int(made)

@@ -76,12 +76,13 @@ def open_scratch(threads: int | None = None) -> DuckDBPyConnection:
     """Return a connection to an empty database in memory, which reaches no file.
 
     Args:
-        threads: The number of threads of its queries; None for one for each processor.
+        threads: The number of threads of its queries, at most one for each processor; None for
+            that.
 
     """
     connection = connect()
-    if threads is not None:
-        connection.execute(f"SET threads = {threads}")
+    if threads is not None:  # DuckDB starts them at once, and fails where there are too many
+        connection.execute(f"SET threads = {min(threads, os.cpu_count() or 1)}")
     confine(connection)
     seal(connection)
     return connection

@@ -11,7 +11,14 @@ from fnabi.many._search import Match, Search
 from fnabi.many.catalog._history import as_of
 from fnabi.many.catalog._signature import from_message
 from fnabi.many.pattern._match import Matcher
-from fnabi.many.pattern._sql import Compiled, compile_candidates, compile_pattern, literal, named
+from fnabi.many.pattern._sql import (
+    Compiled,
+    compile_candidates,
+    compile_pattern,
+    first_rows,
+    literal,
+    named,
+)
 from fnabi.types import Signature
 
 Rows: TypeAlias = list[Any]
@@ -100,7 +107,6 @@ def _query(search: Search, at: datetime | None, matching: str) -> str:
             f"file IN (SELECT file FROM files WHERE list_has_all(runs_on, [{listed}]))"
         )
     conditions.append("differences = 0" if search.exact else "differences IS NOT NULL")
-    end = "" if search.limit is None else f" LIMIT {search.limit}"
     order = "ORDER BY differences, file, ordinal, function"
     # What is materialized is computed once, and messages are read for the result only.
     tables = "" if at is None else f"{as_of(at)}, "
@@ -108,7 +114,7 @@ def _query(search: Search, at: datetime | None, matching: str) -> str:
         f"WITH {tables}matching AS MATERIALIZED ({matching}),"
         " best AS MATERIALIZED (SELECT file, module, function, source, differences, ordinal,"
         " signature_id FROM functions JOIN matching ON signature_id = id"
-        f" WHERE {' AND '.join(conditions)} {order}{end})"
+        f" WHERE {' AND '.join(conditions)} {order}{first_rows(search.limit)})"
         " SELECT file, module, function, source, differences, message, stale"
         " FROM best JOIN signatures ON signature_id = id"
         " LEFT JOIN (SELECT file, stale FROM files WHERE stale IS NOT NULL) USING (file)"

@@ -68,6 +68,11 @@ def compile_candidates(pattern: Pattern) -> str:
     return _Compiler().candidates(pattern)
 
 
+def first_rows(limit: int | None) -> str:
+    """Return the end of a query for its first rows, which DuckDB counts in int64."""
+    return "" if limit is None else f" LIMIT {min(limit, 2**63 - 1)}"
+
+
 def literal(text: str) -> str:
     """Return a text as an SQL literal, which people may see: it has no control character."""
     quoted = "'" + text.replace("'", "''") + "'"
