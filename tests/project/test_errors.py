@@ -240,8 +240,16 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
     "html.render_diff": [
         lambda x: html.render_diff(x, MODULE),
         lambda x: html.render_diff(MODULE, x),
+        lambda x: html.render_diff(MODULE, MODULE, x),
+        lambda x: html.render_diff(MODULE, MODULE, (x, x)),
+        lambda x: html.render_diff(MODULE, MODULE, comparison=x),
     ],
-    "html.render_folders": [html.render_folders, lambda x: html.render_folders([x])],
+    "html.render_folders": [
+        html.render_folders,
+        lambda x: html.render_folders([x]),
+        lambda x: html.render_folders([], x),
+        lambda x: html.render_folders([], (x, x)),
+    ],
     "invoke.element_type": [invoke.element_type],
     "invoke.signature_of": [invoke.signature_of],
     "iree_abi.encode": [iree_abi.encode],
@@ -685,6 +693,11 @@ class Closed:
             fnabi.ArgumentValueError,
             "decode_columns: strings: the file is closed",
             lambda: fnabi.decode_columns(Closed(), "raw"),
+        ),
+        (
+            fnabi.ArgumentValueError,
+            "html.render_folders: folders: expected two names, got 1",
+            lambda: html.render_folders([], ("old",)),  # type: ignore[arg-type]
         ),
         (
             fnabi.RangeError,

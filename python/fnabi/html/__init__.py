@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 from fnabi._base.arguments import check_attribute, check_items, check_type
 from fnabi._base.text import one_line
 from fnabi.calls.library import Library, LibraryFile
-from fnabi.compat import FileComparison
-from fnabi.errors import ArgumentTypeError, type_name
+from fnabi.compat import Comparison, FileComparison
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, type_name
 from fnabi.html._catalog_data import catalog_data
 from fnabi.html._diff_data import diff_data, folders_data
 from fnabi.html._library_data import library_data
@@ -37,7 +37,6 @@ from fnabi.vmfb import Module
 from fnabi.vmfb.example import runner_module
 
 if TYPE_CHECKING:
-    from fnabi.compat import Comparison
     from fnabi.many.catalog import Catalog
 
 __all__ = ["render", "render_catalog", "render_diff", "render_folders"]
@@ -117,7 +116,7 @@ def render_diff(
         The page, which has only ASCII characters.
 
     Raises:
-        CallError: When a module is closed.
+        CallError: When an argument has another type, or a module is closed.
         FormatError: When an export refers to a function that its module does not have.
 
     Example:
@@ -130,7 +129,10 @@ def render_diff(
     for name, module in (("old", old), ("new", new)):
         if not isinstance(module, Module):  # a baseline has exports too
             check_attribute(f"html.render_diff: {name}", module, "exports", "a Module")
-    return _page("diff", diff_data(old, new, comparison), " \N{RIGHTWARDS ARROW} ".join(files))
+    if comparison is not None:
+        check_type("html.render_diff: comparison", comparison, Comparison)
+    title = _title("html.render_diff: files", files)
+    return _page("diff", diff_data(old, new, comparison), title)
 
 
 def render_folders(found: Sequence[FileComparison], folders: tuple[str, str] = ("", "")) -> str:
@@ -143,6 +145,9 @@ def render_folders(found: Sequence[FileComparison], folders: tuple[str, str] = (
     Returns:
         The page, which has only ASCII characters.
 
+    Raises:
+        CallError: When an argument has another type.
+
     Example:
         >>> from pathlib import Path
         >>> from fnabi import compat, html
@@ -152,7 +157,7 @@ def render_folders(found: Sequence[FileComparison], folders: tuple[str, str] = (
 
     """
     found = check_items("html.render_folders: found", found, FileComparison)
-    return _page("folders", folders_data(found), " \N{RIGHTWARDS ARROW} ".join(folders))
+    return _page("folders", folders_data(found), _title("html.render_folders: folders", folders))
 
 
 def render_catalog(catalog: Catalog, file: str = "") -> str:
@@ -182,6 +187,13 @@ def render_catalog(catalog: Catalog, file: str = "") -> str:
     check_type("html.render_catalog: catalog", catalog, Catalog)
     check_type("html.render_catalog: file", file, str)
     return _page("catalog", catalog_data(catalog), file)
+
+
+def _title(where: str, names: tuple[str, str]) -> str:
+    found = check_items(where, names, str)
+    if len(found) != 2:
+        raise ArgumentValueError(f"{where}: expected two names, got {len(found)}")
+    return " \N{RIGHTWARDS ARROW} ".join(found)
 
 
 def _page(kind: str, data: dict[str, Any], file: str, blocks: Iterable[str] = ()) -> str:
