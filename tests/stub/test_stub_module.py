@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from fnabi import CallError, NotFoundError, vmfb
+from fnabi import ArgumentTypeError, CallError, NotFoundError, vmfb
 from fnabi.run.client import Client
 from fnabi.stub import FORMATS
 from support.command import Run, run
@@ -800,3 +800,22 @@ def test_command_lines_for_a_url_are_for_a_copy() -> None:
 def test_command_lines_name_devices_and_parameters() -> None:
     text = text_of("iree-run-module", DATA / "bytecode_types" / "torch_params@3.13.0@vmvx.vmfb")
     assert " --device=local-task --parameters=model=model.irpa --function=main " in text
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((None, "m"), "module: expected Module, got NoneType"),
+        ((..., b"m"), "path: expected str or os.PathLike, got bytes"),
+        ((..., "m", 3), "output: expected str or os.PathLike, got int"),
+        ((..., "m", None, "version"), "only: expected an iterable of str, got str"),
+        ((..., "m", None, [3]), "only[0]: expected str, got int"),
+    ],
+)
+def test_arguments_are_checked(format: str, words: tuple[Any, ...], text: str) -> None:
+    names = ("output", "only")
+    with vmfb.open(CLASSIFIER) as opened:
+        given: list[Any] = [opened if each is ... else each for each in words]
+        with pytest.raises(ArgumentTypeError, match=re.escape(f"stub.FORMATS: {text}")):
+            FORMATS[format](*given[:2], **dict(zip(names, given[2:], strict=False)))

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Protocol
 
+from fnabi._base.arguments import check_items, check_type
+from fnabi._base.files import path_text
 from fnabi._base.url import public
 from fnabi.stub._c_header import c_header
 from fnabi.stub._client import OWN, client
@@ -52,11 +54,19 @@ class Generator(Protocol):
             only: The names of the functions to generate for, all without it.
             dim: The size of each dynamic dim in command lines.
 
+        Raises:
+            NotFoundError: when the module has no function of a name in `only`.
+            CallError: when an argument has another type, or the module is closed.
+            FormatError: when an export refers to a function that the module does not have.
+
         """
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+_HERE = "stub.FORMATS"
 
 
 def _generator(
@@ -70,7 +80,11 @@ def _generator(
         only: Collection[str] | None = None,
         dim: int = DIM,
     ) -> Stub:
-        return write(read(module, public(path), only, reserved), output, dim)
+        check_type(f"{_HERE}: module", module, Module)
+        path = public(path_text(f"{_HERE}: path", path))
+        output = None if output is None else path_text(f"{_HERE}: output", output)
+        names = None if only is None else check_items(f"{_HERE}: only", only, str)
+        return write(read(module, path, names, reserved), output, dim)
 
     return generate
 
