@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fnabi import bytecode, vmfb
+from fnabi import ArgumentTypeError, bytecode, vmfb
 from fnabi.vmfb.debug import (
     CallSite,
     Database,
@@ -149,6 +149,17 @@ def test_rows_inside_themselves_end() -> None:
     assert str(debug.resolve(0)) == "callsite(loop(unknown) at unknown)"
     assert str(debug.resolve(2)) == "self(unknown)"
     assert debug.resolve(2).file is None
+
+
+def test_arguments_are_checked() -> None:
+    database = Database((), (SourceMap("f", (Operation(0, 0),)),))
+    for call, argument in (
+        (lambda: database.locate([], 0), "locate: function: expected str, got list"),
+        (lambda: database.locate("f", None), "locate: bytecode_offset: expected int, got NoneType"),
+        (lambda: database.resolve("0"), "resolve: index: expected int, got str"),
+    ):
+        with pytest.raises(ArgumentTypeError, match=f"^Database.{argument}$"):
+            call()
 
 
 def test_rows_that_multiply_end() -> None:

@@ -22,6 +22,7 @@ from typing import TypeAlias
 import msgspec
 
 from fnabi._base import core
+from fnabi._base.arguments import check_type
 from fnabi._base.text import cut
 
 __all__ = [
@@ -250,7 +251,12 @@ class Database(msgspec.Struct, frozen=True, array_like=True, dict=True):
         Returns:
             None if there is no such function, or no operation at or before the offset.
 
+        Raises:
+            ArgumentTypeError: when an argument has another type.
+
         """
+        check_type("Database.locate: function", function, str)
+        check_type("Database.locate: bytecode_offset", bytecode_offset, int)
         found: dict[int, None] = {}
         for operations in self._sorted.get(function, ()):
             after = bisect_right(operations, bytecode_offset, key=_bytecode_offset)
@@ -267,7 +273,12 @@ class Database(msgspec.Struct, frozen=True, array_like=True, dict=True):
 
         A missing row becomes an unknown place; so does a row inside itself, and every row beyond
         1,000 places or 64 levels.
+
+        Raises:
+            ArgumentTypeError: when `index` is no int.
+
         """
+        check_type("Database.resolve: index", index, int)
         return self._resolve(index, (), [_PLACES_MAX])
 
     def _resolve(self, index: int, above: tuple[int, ...], left: list[int]) -> SourceLocation:
