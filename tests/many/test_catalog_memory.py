@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +39,13 @@ def memory(catalog: fnabi.Catalog) -> dict[tuple[str, str], tuple[int | None, st
         " FROM files, unnest(memory) AS t(each)"
     )
     return {(file, function): (peak, formula) for file, function, peak, formula in rows.fetchall()}
+
+
+@pytest.mark.parametrize("flag", ["\ud800", object(), 2])
+def test_a_flag_may_be_anything_that_is_true(flag: Any, folder: Path) -> None:
+    with fnabi.Catalog(None) as catalog:
+        assert catalog.update(folder, memory=flag, lenient=flag).added == len(NAMES) + 1
+        assert memory(catalog)["chain", "main"] == (49152, "49152")
 
 
 def test_a_catalog_has_what_costs_has(folder: Path) -> None:

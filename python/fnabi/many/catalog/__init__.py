@@ -217,6 +217,7 @@ class Catalog:
         from fnabi.many.catalog._update import How, Update
 
         limit = Limit(max_removed)
+        lenient, memory = bool(lenient), None if memory is None else bool(memory)
         given = _named(paths, "Catalog.update: paths")
         resumes = self._resumes
         how = How(threads, processes, lenient, memory, storage_options, limit, progress, resumes)
