@@ -51,6 +51,7 @@ def decode(
 
     Raises:
         CallError: when an argument is invalid, or Dask, pandas or pyarrow is not installed.
+        NotFoundError: when the frame has no column of that name. It is a `LookupError`.
 
     Example:
         >>> import dask.dataframe, fnabi, pandas as pd

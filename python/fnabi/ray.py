@@ -57,8 +57,9 @@ def decode(
         A dataset with the columns of `fnabi.arrow.decode`; it runs when it is consumed.
 
     Raises:
-        CallError: when an argument is invalid. A column that the dataset lacks is found here if
-            the schema is known without running the dataset, else by the workers.
+        CallError: when an argument is invalid.
+        NotFoundError: when the dataset has no column of that name; it is a `LookupError`. That is
+            found here if the schema is known without running the dataset, else by the workers.
 
     Example:
         >>> import fnabi, ray

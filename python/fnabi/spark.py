@@ -56,6 +56,7 @@ def decode(
 
     Raises:
         CallError: when an argument is invalid, or Spark or pyarrow is not installed.
+        NotFoundError: when the frame has no column of that name. It is a `LookupError`.
 
     Example:
         >>> import fnabi

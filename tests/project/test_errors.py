@@ -9,6 +9,7 @@ import re
 import traceback
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -631,6 +632,15 @@ def test_a_missing_name_is_a_lookup_error(name: str) -> None:
     assert isinstance(caught.value, LookupError)
     assert not isinstance(caught.value, (TypeError, ValueError))
     check_prefix(name.partition(",")[0], caught.value)
+
+
+@pytest.mark.parametrize("name", [*MISSING_NAME, *MISSING_FILE])
+def test_what_is_missing_is_an_error_that_is_documented(name: str) -> None:
+    found = attrgetter(re.split("[ ,]", name)[0])(fnabi)
+    members = vars(found).values() if inspect.isclass(found) else ()
+    text = "".join(inspect.getdoc(each) or "" for each in (found, *members))
+    kinds = ("NotFoundError",) if name in MISSING_NAME else ("FileNotFoundError", "OSError")
+    assert any(f"{kind}: " in text for kind in kinds)
 
 
 @pytest.mark.parametrize("name", MISSING_KEY)

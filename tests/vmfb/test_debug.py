@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 import struct
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import pytest
@@ -152,7 +153,7 @@ def test_rows_inside_themselves_end() -> None:
 
 
 def test_arguments_are_checked() -> None:
-    database = Database((), (SourceMap("f", (Operation(0, 0),)),))
+    database: Any = Database((), (SourceMap("f", (Operation(0, 0),)),))
     for call, argument in (
         (lambda: database.locate([], 0), "locate: function: expected str, got list"),
         (lambda: database.locate("f", None), "locate: bytecode_offset: expected int, got NoneType"),

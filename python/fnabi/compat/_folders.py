@@ -86,7 +86,8 @@ def compare_folders(
 
     Raises:
         CallError: when one of them is no folder, `runtime` names no release, or rich, which draws
-            the bar, is not installed.
+            the bar, is not installed. All errors are raised where the first result is taken.
+        FileNotFoundError: when one of them does not exist.
 
     Example:
         >>> from fnabi import compat

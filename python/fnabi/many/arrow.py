@@ -110,6 +110,7 @@ def decode(
 
     Raises:
         CallError: when an argument is invalid, or the table already has such a column.
+        NotFoundError: when the table has no column of that name. It is a `LookupError`.
 
     Example:
         >>> import fnabi, pyarrow as pa

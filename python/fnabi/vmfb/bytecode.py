@@ -101,10 +101,12 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
         The text, with a blank line between functions and no line feed at its end.
 
     Raises:
-        FormatError: If the bytecode has an unknown version (``bytecode-version``), or a function
-            contains bytes that are not an instruction.
-        CallError: If there is no such function, the module is closed, or it is remote and texts to
-            show are among the data that have not been read.
+        FormatError: If the bytecode has an unknown version (``bytecode-version``), a function
+            contains bytes that are not an instruction, or functions share bytecode, or refer to
+            names, more often than the module's size allows (``work``).
+        NotFoundError: If there is no such function. It is a `LookupError`.
+        CallError: If the module is closed, or it is remote and texts to show are among the data
+            that have not been read.
 
     Example:
         >>> from fnabi import bytecode, vmfb
@@ -226,7 +228,8 @@ def find(module: Module, function: str | int, caller: str = "bytecode.find") -> 
     """Find a function, exported or internal, by name or index.
 
     Raises:
-        CallError: If there is no such function. `caller` is what it names.
+        NotFoundError: If there is no such function. It is a `LookupError`, and names `caller`.
+        CallError: If the module is closed.
 
     Example:
         >>> from fnabi import bytecode, vmfb

@@ -84,7 +84,8 @@ def extract(
         The paths of the new files.
 
     Raises:
-        CallError: when no segment has that name or index.
+        NotFoundError: when no segment has that name or index. It is a `LookupError`.
+        CallError: when an argument has another type, or the module is closed.
         FileExistsError: when a file is there already.
         FormatError: when a segment is outside the file, or several overlap so often that the
             segments have 32 times as many bytes as the file (``work``).

@@ -6,7 +6,7 @@ with their sizes, without reading the data. `compare` compares them with a modul
     >>> from fnabi import parameters, vmfb
     >>> module = vmfb.open("model.vmfb")
     >>> parameters.compare(module.parameters, {"model": parameters.read("model.irpa")})
-    []
+    ()
 
 A parameter archive is a chain of one or more headers. All numbers are little-endian, and offsets
 are relative to their header. Strings are in the metadata segment, data in the storage segment::
