@@ -34,6 +34,9 @@ def __dir__() -> list[str]:
 _TABLES = ("files", "functions")
 """The tables of a catalog that are for users."""
 
+_SCHEMAS = ("main", "information_schema", "pg_catalog")
+"""The schemas of every database."""
+
 _MADE = "STRUCT(status "
 """What the types of the results of fnabi's functions begin with."""
 
@@ -134,8 +137,8 @@ def attach(
     check_text("duckdb.attach: name", name)
     if not name or {"\0", '"'} & {*name}:
         raise ArgumentValueError(f"duckdb.attach: name: expected text without quotes, got {name!r}")
-    if name.lower() == "main":
-        text = "expected another name than that of DuckDB's own schema"
+    if name.lower() in _SCHEMAS:  # in whose place no query finds either
+        text = "expected another name than those of DuckDB's own schemas"
         raise ArgumentValueError(f"duckdb.attach: name: {text}, got {name!r}")
     hidden = f"{name} (catalog)"
     with connection.cursor() as own:  # which has a transaction of its own

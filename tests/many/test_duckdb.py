@@ -235,10 +235,9 @@ def test_names_of_databases_have_no_case(tmp_path: Path) -> None:
         fnabi.duckdb.attach(connection, tmp_path / "c.duckdb")
         modules = connection.sql("SELECT module FROM c.files ORDER BY module")
         before = modules.fetchall()
-        with pytest.raises(
-            CallError, match="expected another name than that of DuckDB's own schema"
-        ):
-            fnabi.duckdb.attach(connection, tmp_path / "c.duckdb", name="main")
+        for name in ("main", "pg_catalog", "Information_Schema"):
+            with pytest.raises(CallError, match="another name than those of DuckDB's own schemas"):
+                fnabi.duckdb.attach(connection, tmp_path / "c.duckdb", name=name)
         with pytest.raises(CallError, match=r"already has a database 'C'$"):
             fnabi.duckdb.attach(connection, tmp_path / "C.db")
         assert connection.sql("SELECT module FROM c.files ORDER BY module").fetchall() == before
