@@ -458,6 +458,16 @@ def test_dictionaries_of_views_are_kept(tmp_path: Path, suffix: str) -> None:
         assert found.select(table.column_names).to_pylist() == table.to_pylist()
 
 
+def test_binaries_of_one_length(tmp_path: Path) -> None:
+    texts = pa.array([b"I1!R1!", None, b"I1!R1x"], pa.binary(6))
+    for each in texts, texts.dictionary_encode():
+        with pa.ipc.new_file(tmp_path / "in", pa.table({"sig": each}).schema) as writer:
+            writer.write_table(pa.table({"sig": each}))
+        assert decode(tmp_path / "in", "-o", tmp_path / "out.arrow") == 1
+        with pa.ipc.open_file(tmp_path / "out.arrow") as reader:
+            assert reader.read_all()["status"].to_pylist() == ["ok", None, "span-mark"]
+
+
 @pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary"])
 def test_csv_that_a_spreadsheet_opens(tmp_path: Path, kind: str) -> None:
     """Neither a formula nor the escape of a terminal is left, in cells and in the header."""

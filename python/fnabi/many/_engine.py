@@ -162,7 +162,7 @@ def is_text(type: pa.DataType) -> bool:
     if types.is_dictionary(type) or types.is_run_end_encoded(type):
         type = type.value_type
     names = "string", "large_string", "string_view", "binary", "large_binary", "binary_view"
-    return any(getattr(types, f"is_{name}")(type) for name in (*names, "null"))
+    return any(getattr(types, f"is_{name}")(type) for name in (*names, "fixed_size_binary", "null"))
 
 
 def group_files(paths: Path | Iterable[Path], function: str, options: Options) -> list[bytes]:
