@@ -420,6 +420,8 @@ class Columns(Generic[Row]):
                 "dtypes": numpy.array(names, dtype=numpy.str_),
                 "kinds": numpy.array(_kind_names(self._abi), dtype=numpy.str_),
             }
+            for each in views.values():
+                each.flags.writeable = False
             for name, column in _ROWS.items():
                 self._add_view(views, whole, name, column)
             for side, first in (("inputs", 0), ("results", lib.FNABI_COLUMN_SIDE)):
