@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -51,6 +52,7 @@ def test_a_baseline_compares_as_its_module(path: Path) -> None:
     again = baseline.parse(baseline.encode(old))
     assert baseline.encode(again) == baseline.encode(old)
     assert compat.compare(again, old).changes == ()
+    assert baseline.encode(pickle.loads(pickle.dumps(again))) == baseline.encode(old)
     other = vmfb.open(NEW)
     assert [str(each) for each in compat.compare(again, other).changes] == [
         str(each) for each in compat.compare(old, other).changes

@@ -6,6 +6,7 @@ import gc
 import io
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 import fnabi
-from fnabi import CallError, FormatError, vmfb
+from fnabi import ArgumentTypeError, CallError, FormatError, vmfb
 from fnabi._base.capsule import open_arrays
 from fnabi._fnabi import ffi, lib
 from fnabi.cli import main
@@ -630,6 +631,8 @@ def test_scan_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
 def test_a_batch_is_shown_with_its_numbers() -> None:
     (batch,) = vmfb.scan([DATA / "vmfb" / "scalars.vmfb", DATA / "none.vmfb"])
     assert repr(batch) == f"<ScanBatch of {len(batch)} rows, 1 with errors>"
+    with pytest.raises(ArgumentTypeError, match=r"^ScanBatch: cannot be pickled"):
+        pickle.dumps(batch)
 
 
 def test_a_scan_of_what_is_no_path_can_be_shown() -> None:

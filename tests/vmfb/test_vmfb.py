@@ -23,7 +23,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fnabi
-from fnabi import CallError, FormatError, cconv, debug, declaration, iree_abi, raw, sip, types, vmfb
+from fnabi import (
+    ArgumentTypeError,
+    CallError,
+    FormatError,
+    cconv,
+    debug,
+    declaration,
+    iree_abi,
+    raw,
+    sip,
+    types,
+    vmfb,
+)
 from fnabi._base import lane
 from fnabi._base.core import decode
 from fnabi._fnabi import ffi, lib
@@ -1224,6 +1236,30 @@ def test_attributes_with_a_key_twice() -> None:
     once = vmfb.open(MODULES / "many_300.vmfb").signatures[0]
     assert once.attrs.pairs == tuple(once.attrs.items())
     assert pickle.loads(pickle.dumps(once)).attrs.pairs == once.attrs.pairs
+
+
+def test_pickles(tmp_path: Path) -> None:
+    """Also after tables were read, and of mapped files."""
+    data = (MODULES / "rodata_mixed.vmfb").read_bytes()
+    (tmp_path / "large.vmfb").write_bytes(data + bytes(1 << 20))
+    for opened in vmfb.open(tmp_path / "large.vmfb"), vmfb.from_buffer(bytearray(data)):
+        assert opened.rodata
+        assert opened.bytecode
+        assert opened.debug is None or opened.debug.locations
+        again = pickle.loads(pickle.dumps(opened))
+        assert (again.name, again.exports, again.layout) == (
+            opened.name,
+            opened.exports,
+            opened.layout,
+        )
+        assert bytes(pickle.loads(pickle.dumps(again.rodata[0])).data) == again.rodata[0].data
+        opened.close()
+        assert copy.copy(again).types == again.types
+        with pytest.raises(CallError, match="closed"):
+            pickle.dumps(opened)
+    again._remote = object()
+    with pytest.raises(ArgumentTypeError, match=r"^Module: cannot be pickled"):
+        pickle.dumps(again)
 
 
 def test_closing() -> None:

@@ -173,6 +173,9 @@ class RecordedModule(Module):
             raise _damaged(problem) from problem
         self._kept = _RecordedTypes(self._record)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RecordedModule, (record(self),)
+
     @cached_property
     def exports(self) -> Exports:
         """The exported functions."""

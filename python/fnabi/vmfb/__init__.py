@@ -29,7 +29,7 @@ from fnabi._base.files import READ_MOST, MappedFile, Options, path_text, read_or
 from fnabi._base.progress import Wanted
 from fnabi._base.url import is_remote
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import ArgumentTypeError, FormatError, contrast
+from fnabi.errors import ArgumentTypeError, FormatError, contrast, not_pickled
 from fnabi.types import decoder
 from fnabi.vmfb import rodata
 from fnabi.vmfb._bytes import ModuleBytes, current, decode, flatbuffer, message
@@ -141,7 +141,8 @@ class Module:
 
     Each table is decoded on first access, and kept. A module holds its file or buffer until it is
     closed or deleted, and is a context manager. What was read before stays valid; reading more
-    from a closed module raises CallError, and from a changed file FormatError.
+    from a closed module raises CallError, and from a changed file FormatError. A pickle has the
+    bytes of the whole file, which are verified again; a module from a URL cannot be pickled.
 
     Example:
         >>> from fnabi import vmfb
@@ -553,6 +554,12 @@ class Module:
     def closed(self) -> bool:
         """Whether the module is closed."""
         return self._view is None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the bytes of the file; a remote one, of which few were read, raises CallError."""
+        if self._remote is not None:
+            raise not_pickled("Module")
+        return _module, (bytes(_buffer(self._source())), "vmfb.from_buffer", self._lenient)
 
     def __enter__(self) -> Module:
         return self

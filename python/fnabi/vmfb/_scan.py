@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import groupby, islice
 from threading import Event
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import msgspec
 
@@ -31,7 +31,7 @@ from fnabi._base.text import one_line
 from fnabi._base.url import is_remote, public
 from fnabi._fnabi import ffi, lib
 from fnabi.abi.iree_abi import Signature
-from fnabi.errors import ArgumentValueError, FormatError, contrast, type_name
+from fnabi.errors import ArgumentValueError, FormatError, contrast, not_pickled, type_name
 from fnabi.vmfb._export import Source
 from fnabi.vmfb._walk import Path, walk
 
@@ -175,6 +175,9 @@ class ScanBatch:
     def _fill(self, array: Any) -> int:
         failed: int = lib.fnabi_scan_array(self._scan, array)
         return failed
+
+    def __reduce__(self) -> NoReturn:
+        raise not_pickled("ScanBatch")  # it has the core's memory
 
     def __repr__(self) -> str:
         return f"<ScanBatch of {len(self)} rows, {self.bad} with errors>"
