@@ -129,8 +129,8 @@ FNABI_API const char* fnabi_code_remedy(int32_t code);
  * for the end of a component, as fnabi_signature_seek, or of a line. Where it
  * returns true, they end with FNABI_INTERRUPTED, which is the code inside of the
  * message for fnabi_raw_visit and fnabi_sip_visit; until they have ended, it
- * must go on to return true. It may call functions of this header. Each thread
- * has its own, at first NULL: none. */
+ * must go on to return true. It may call functions of this header; these call
+ * none, unless it sets one. Each thread has its own, at first NULL: none. */
 typedef bool (*fnabi_poll_function)(void* data);
 FNABI_API void fnabi_set_poll(fnabi_poll_function poll, void* data);
 

@@ -18,6 +18,7 @@ static bool poll(void* unused) {
   int64_t now = lane_clock();
   if (now - state.asked < LANE_PATIENCE || lane_finished) return false;
   state.asked = now;
+  fnabi_set_poll(poll, NULL); /* long work of handlers asks too */
   PyGILState_STATE gil = PyGILState_Ensure();
   PyObject *type, *value, *traceback; /* of an exception that is set already */
   PyErr_Fetch(&type, &value, &traceback);

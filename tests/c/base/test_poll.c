@@ -9,6 +9,20 @@ static bool end_after(void* data) {
   return ++calls > most;
 }
 
+static int nested, deepest;
+
+/* Does long work itself, which does not call it. */
+static bool decode_more(void* data) {
+  const char* text = data;
+  fnabi_error error = {0};
+  calls++;
+  if (++nested > deepest) deepest = nested;
+  if (nested == 1)
+    CHECK(fnabi_iree_abi_decode(text, strlen(text), NULL, 0, &error) > 20000);
+  nested--;
+  return false;
+}
+
 static char* text_of_ints(size_t count, size_t* size) {
   char* text = malloc(32 + 6 * count);
   CHECK(text != NULL);
@@ -34,6 +48,18 @@ static void test_iree_abi(void) {
   fnabi_set_poll(NULL, NULL);
   CHECK(fnabi_iree_abi_decode(text, size, NULL, 0, &error) > 200000);
   CHECK(calls == 4);
+  free(text);
+}
+
+static void test_calls_of_the_poll_function(void) {
+  size_t size;
+  char* text = text_of_ints(20000, &size);
+  fnabi_error error = {0};
+  calls = 0;
+  fnabi_set_poll(decode_more, text);
+  CHECK(fnabi_iree_abi_decode(text, size, NULL, 0, &error) > 20000);
+  fnabi_set_poll(NULL, NULL);
+  CHECK(calls > 1 && deepest == 1);
   free(text);
 }
 
@@ -371,6 +397,7 @@ static void test_json(void) {
 
 int main(void) {
   test_iree_abi();
+  test_calls_of_the_poll_function();
   test_columns();
   test_texts();
   test_modules();
