@@ -986,10 +986,11 @@ FNABI_API int64_t fnabi_columns_decode_list(fnabi_columns* columns,
                                             fnabi_error* error);
 
 /* Lines, each of which ends before "\n" or "\r\n"; also the bytes after the last
- * of these, if `whole`. *used is the number of bytes decoded. Fails with
- * FNABI_LINE for a line of more than `most` bytes, which begins at *used. Bytes
- * after the last line end are no line yet unless `whole`: a caller that waits
- * for more compares their number with `most`. */
+ * of these, if `whole`. *used is the number of bytes decoded, also where this
+ * fails: those of the rows that stay. Fails with FNABI_LINE for a line of more
+ * than `most` bytes, which begins at *used. Bytes after the last line end are no
+ * line yet unless `whole`: a caller that waits for more compares their number
+ * with `most`. */
 FNABI_API int64_t fnabi_columns_decode_lines(fnabi_columns* columns,
                                              const char* data, size_t size,
                                              bool whole, size_t most,

@@ -15,6 +15,7 @@ typedef struct batch {
   size_t sizes[FNABI_COLUMN_COUNT]; /* of the columns at the start */
   int estimates;                    /* how many have been made */
   bool contiguous;                  /* the texts are in one buffer */
+  const char* rest; /* the first text that became no row; or NULL */
   size_t count, limit;
   fnabi_text texts[BATCH];
 } batch;
@@ -28,6 +29,7 @@ static void open_batch(batch* b, fnabi_columns* columns, size_t total,
   b->used = b->count = 0;
   b->estimates = 0;
   b->contiguous = true;
+  b->rest = NULL;
   b->limit = SAMPLE;
   for (int i = 0; i < FNABI_COLUMN_COUNT; i++)
     b->sizes[i] = columns->vectors[i].size;
@@ -55,7 +57,7 @@ static void reserve_estimate(batch* b) {
 }
 
 static bool flush(batch* b) {
-  size_t count = b->count;
+  size_t count = b->count, first = b->columns->rows;
   int32_t code = fnabi_poll(4 * count) ? FNABI_INTERRUPTED : FNABI_MEMORY;
   b->count = 0;
   for (size_t i = 0; i < count; i++) b->used += b->texts[i].size;
@@ -66,6 +68,8 @@ static bool flush(batch* b) {
     return true;
   }
   if (fnabi_poll(0)) code = FNABI_INTERRUPTED; /* within a text */
+  size_t added = b->columns->rows - first;
+  if (added < count) b->rest = b->texts[added].data;
   fnabi_fail(b->error, code, b->columns->rows - b->before, NULL);
   return false;
 }
@@ -166,19 +170,21 @@ int64_t fnabi_columns_decode_lines(fnabi_columns* columns, const char* data,
   batch b;
   open_batch(&b, columns, size, error);
   size_t at = 0;
-  *used = 0;
-  while (at < size) {
+  int32_t code = FNABI_OK;
+  bool good = true;
+  while (good && at < size) {
     const char* end = memchr(data + at, '\n', size - at);
     if (end == NULL && !whole) break;
     size_t length = end == NULL ? size - at : (size_t)(end - data) - at;
     bool has_return = end != NULL && length > 0 && end[-1] == '\r';
     if (length - has_return > most) {
-      *used = at;
-      return close_batch_with(&b, FNABI_LINE, NULL);
+      code = FNABI_LINE;
+      break;
     }
-    if (!put_text(&b, data + at, length - has_return)) return -1;
+    good = put_text(&b, data + at, length - has_return);
     at += length + (end != NULL);
   }
-  *used = at;
-  return close_batch(&b, NULL);
+  int64_t rows = good ? close_batch_with(&b, code, NULL) : -1;
+  *used = b.rest != NULL ? (size_t)(b.rest - data) : at;
+  return rows;
 }

@@ -363,6 +363,7 @@ static void test_rows(void) {
     fnabi_set_poll(NULL, NULL);
     CHECK(error.code == FNABI_INTERRUPTED);
     CHECK(error.offset == fnabi_columns_rows(columns) && error.offset < MANY);
+    CHECK(used == error.offset * (sizeof line - 1));
     fnabi_columns_free(columns);
   }
   free(lines);

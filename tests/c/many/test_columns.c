@@ -544,7 +544,7 @@ static bool try_refused(int32_t abi, const char* text, size_t copies,
     int64_t added = fnabi_columns_decode_lines(c, lines, size, true, SIZE_MAX,
                                                &used, &error);
     rows = added < 0 ? (size_t)error.offset : (size_t)added;
-    CHECK(fnabi_columns_rows(c) == rows);
+    CHECK(fnabi_columns_rows(c) == rows && used == rows * (length + 1));
     if (added < 0) {
       CHECK(error.code == FNABI_MEMORY);
     } else if ((joined = fnabi_columns_join(&c, 1)) != NULL &&
