@@ -261,11 +261,16 @@ static bool add_file(fnabi_scan* scan, fnabi_text name, bool lenient,
   return found == ADDED;
 }
 
+/* A text that is never absent: NULL is the empty one. */
+static fnabi_text present(const char* text, size_t size) {
+  return (fnabi_text){text != NULL ? text : "", size};
+}
+
 int64_t fnabi_scan_data(fnabi_scan* scan, const char* name, size_t name_size,
                         const char* data, size_t size, const uint8_t* segments,
                         size_t segments_size, bool lenient, uint8_t* out,
                         size_t capacity, fnabi_error* error) {
-  module m = {{name, name_size},
+  module m = {present(name, name_size),
               {data, size},
               {(const char*)segments, segments_size},
               -1,
@@ -321,9 +326,9 @@ int64_t fnabi_scan_fail(fnabi_scan* scan, const char* file, size_t file_size,
                         fnabi_error* error) {
   fnabi_scan_row r = FNABI_SCAN_NO_ROW;
   fnabi_scan_mark before = fnabi_scan_mark_of(scan);
-  r.texts[FNABI_SCAN_FILE] = (fnabi_text){file, file_size};
+  r.texts[FNABI_SCAN_FILE] = present(file, file_size);
   r.code = code;
-  r.reason = (fnabi_text){why, why_size};
+  r.reason = present(why, why_size);
   if (fnabi_scan_put_bad(scan, &r)) return 0;
   fnabi_scan_go_back(scan, &before);
   return fnabi_fail(error, FNABI_MEMORY, 0, NULL);

@@ -162,6 +162,25 @@ static void test_unread(void) {
   check_export(scan);
 }
 
+/* NULL with a size of 0 is the empty name, as all empty input. */
+static void test_no_name(void) {
+  fnabi_scan *scan = fnabi_scan_new(), *same = fnabi_scan_new();
+  fnabi_error error = {0};
+  uint8_t rows[2][512];
+  CHECK(fnabi_scan_data(scan, NULL, 0, NULL, 0, NULL, 0, false, NULL, 0,
+                        &error) == 0);
+  CHECK(fnabi_scan_fail(scan, NULL, 0, FNABI_FILE, NULL, 0, &error) == 0);
+  CHECK(fnabi_scan_data(same, TEXT(""), TEXT(""), NULL, 0, false, NULL, 0,
+                        &error) == 0);
+  CHECK(fnabi_scan_fail(same, TEXT(""), FNABI_FILE, TEXT(""), &error) == 0);
+  int64_t size = fnabi_scan_message(scan, rows[0], sizeof rows[0]);
+  CHECK(size <= (int64_t)sizeof rows[0]);
+  CHECK(fnabi_scan_message(same, rows[1], sizeof rows[1]) == size);
+  CHECK(memcmp(rows[0], rows[1], (size_t)size) == 0);
+  fnabi_scan_free(same);
+  fnabi_scan_free(scan);
+}
+
 /* Reads a file into memory of just its size. */
 static char* read_whole(const char* path, size_t* size) {
   static char bytes[1 << 16];
@@ -408,6 +427,7 @@ int main(void) {
   find_names();
   test_files();
   test_unread();
+  test_no_name();
   test_data();
   test_outside();
   test_far();
