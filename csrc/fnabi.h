@@ -124,13 +124,14 @@ FNABI_API const char* fnabi_code_remedy(int32_t code);
 
 /* --------------------------------------------------------------- interrupts */
 
-/* Long operations call a function of the caller's about every millisecond, with
- * `data`, but for those that only copy memory, as fnabi_columns_join, or look
- * for the end of a component, as fnabi_signature_seek, or of a line. Where it
- * returns true, they end with FNABI_INTERRUPTED, which is the code inside of the
- * message for fnabi_raw_visit and fnabi_sip_visit; until they have ended, it
- * must go on to return true. It may call functions of this header; these call
- * none, unless it sets one. Each thread has its own, at first NULL: none. */
+/* Long operations that have an `error`, and fnabi_raw_visit, call a function of
+ * the caller's about every millisecond, with `data`; but not within one value,
+ * which takes nanoseconds a byte: a string, a gap, a shape, a list of registers,
+ * or keys that are sorted. Where it returns true, they end with
+ * FNABI_INTERRUPTED, which is the code inside of the message for fnabi_raw_visit
+ * and fnabi_sip_visit; until they have ended, it must go on to return true. It
+ * may call functions of this header; these call none, unless it sets one. Each
+ * thread has its own, at first NULL: none. */
 typedef bool (*fnabi_poll_function)(void* data);
 FNABI_API void fnabi_set_poll(fnabi_poll_function poll, void* data);
 
@@ -1282,8 +1283,8 @@ FNABI_API int64_t fnabi_arrow_stream(const fnabi_arrow_source* source,
 /* Rows `first` to first + count of a struct array that fnabi exported, a line
  * of JSON each: an object with all its columns, nulls included. Binaries are
  * strings of hexadecimal digits. Fails with FNABI_UNSUPPORTED for other types
- * than fnabi exports; the structure of the data is trusted, and the rows must
- * exist. */
+ * than those of signatures and scans, such as what fnabi_arrow_texts makes; the
+ * structure of the data is trusted, and the rows must exist. */
 FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
                                    const struct ArrowArray* array, size_t first,
                                    size_t count, uint8_t* out, size_t capacity,

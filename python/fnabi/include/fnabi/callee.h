@@ -35,8 +35,8 @@
  * Tensors that a function makes have memory of the caller's allocator, which is
  * that of torch in a call with a tensor of torch; see callee_new_tensor.
  *
- * C++ exceptions do not leave the function: each becomes an error whose message
- * is that of the exception.
+ * C++ exceptions do not leave the function: each becomes an error, a
+ * std::exception one with its message, but std::bad_alloc "out of memory".
  *
  * Errors
  * ------
@@ -675,7 +675,8 @@ typedef struct callee_function_object {
 /* ------------------------------------------------------------ single values
  *
  * callee_as_* read a borrowed value, such as an element of an array. They
- * return false if the value has another type. callee_put_* write a value that
+ * return false if the value has another type; an int is a bool too, a bool an
+ * int, and both are floats, as for the runtime. callee_put_* write a value that
  * the caller then owns. Those that allocate return false and write None if memory
  * is exhausted, or if what they copy is NULL and not empty. None of them raises
  * an error. A value that is None or no object may be released, or not. */
