@@ -967,7 +967,7 @@ FNABI_API void fnabi_columns_free(fnabi_columns* columns);
 
 /* Each of the next four adds a row for every text and returns the number of
  * rows. Time does not depend on the existing rows; raw and SIP signatures take
- * about 110 KB of the stack. They fail with FNABI_MEMORY, also where a side
+ * about 140 KB of the stack. They fail with FNABI_MEMORY, also where a side
  * would have more nodes, dims or bytes of names than int32 counts, and with
  * FNABI_MESSAGE where the container of the texts is malformed. `offset` is then
  * the row, counted from the first one added; the rows before it stay. */

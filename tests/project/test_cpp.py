@@ -87,6 +87,18 @@ def program(prefix: Path, options: list[str]) -> Path:
     return out
 
 
+def test_the_stack_of_the_decoders_into_columns(prefix: Path) -> None:
+    """Threads of musl have 128 KB, so callers need to know."""
+    header = (prefix / "include/fnabi/fnabi.h").read_text(encoding="utf-8")
+    (told,) = re.findall(r"take\n \* about (\d+) KB of the stack", header)
+    program = prefix / "stack"
+    source = str(ROOT / "tests/cpp/stack.c")
+    flags = [f"-I{prefix}/include", f"{prefix}/lib/libfnabi.a", "-pthread"]
+    subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", source, "-o", program, *flags], check=True)
+    taken = int(subprocess.run([program], check=True, capture_output=True).stdout)
+    assert taken <= int(told)
+
+
 def pack(texts: Iterable[bytes]) -> bytes:
     return b"".join(b"%d:%s" % (len(text), text) for text in texts)
 
