@@ -45,7 +45,7 @@ def decode(
 
     Args:
         frame: The data frame.
-        column: The column with the texts.
+        column: The column with the texts; case counts where it does in Spark.
         abi: The ABI of the texts, as for `decode_columns`.
         drop: Whether the column with the texts is left out.
         prefix: What the names of the new columns begin with, as for `fnabi.arrow.decode`.
@@ -69,15 +69,29 @@ def decode(
     """
     types = _types()
     check_attribute("spark.decode: frame", frame, "sparkSession", "a DataFrame of Spark")
+    cased = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    column = column if cased else _resolve(frame.columns, column)
     given = types.to_arrow_schema(frame.schema, **_zone(types))
     function = engine.decoder("spark.decode: frame", column, abi, drop, given, prefix, into)
     schema = _types().from_arrow_schema(function(given.empty_table()).schema)
     kept = [field for field in frame.schema.fields if not drop or field.name != column]
     added = schema.fields[len(kept) :]
-    if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
+    if not cased:
         _refuse_names([field.name for field in kept], [field.name for field in added])
     # those of the frame as they are, because Arrow's types do not have all that Spark's have
     return frame.mapInArrow(partial(_each, function), type(schema)(kept + added))
+
+
+def _resolve(names: list[str], column: str) -> str:
+    """Return the name of a column as the frame has it, where Spark ignores case."""
+    if not isinstance(column, str):  # `decoder` reports it
+        return column
+    found = [name for name in names if name.lower() == column.lower()]
+    if len(found) > 1:
+        raise ArgumentValueError(
+            f"spark.decode: column: several columns have the name {column!r}, expected one"
+        )
+    return found[0] if found else column
 
 
 def _refuse_names(kept: list[str], added: list[str]) -> None:

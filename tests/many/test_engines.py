@@ -231,6 +231,26 @@ def test_spark_keeps_its_fields(session: Any) -> None:
             fnabi.spark.decode(frame.withColumnRenamed("status", name), "signature")
 
 
+def test_spark_resolves_names(session: Any) -> None:
+    """Spark ignores case by default."""
+    frame = session.sql("SELECT 'I1!R1!' AS sig, 1 AS row")
+    for drop in (False, True):
+        found = fnabi.spark.decode(frame, "SIG", drop=drop)
+        assert found.columns[:-4] == (["row"] if drop else ["sig", "row"])
+        assert found.first()["status"] == "ok"
+    several = session.sql("SELECT 'I1!R1!' AS sig, 'I1!R' AS SIG")
+    for name in ("sig", "SIG", "Sig"):
+        with pytest.raises(CallError, match=rf"several columns have the name '{name}'"):
+            fnabi.spark.decode(several, name)
+    session.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        assert fnabi.spark.decode(several, "SIG").first()["status"] == "integer"
+        with pytest.raises(NotFoundError, match=r"no column has the name 'SIG'"):
+            fnabi.spark.decode(frame, "SIG")
+    finally:
+        session.conf.unset("spark.sql.caseSensitive")
+
+
 def test_spark_keeps_times(session: Any) -> None:
     time = "timestamp'2026-10-25 02:30:00.000001'"
     frame = session.sql(
