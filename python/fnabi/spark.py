@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fnabi._base.arguments import check_attribute
 from fnabi._base.files import Options
-from fnabi.errors import ArgumentValueError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from fnabi.many import _engine as engine
 from fnabi.many.columns._part import AnyAbi
 from fnabi.vmfb._walk import Path
@@ -71,7 +71,7 @@ def decode(
     check_attribute("spark.decode: frame", frame, "sparkSession", "a DataFrame of Spark")
     cased = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
     column = column if cased else _resolve(frame.columns, column)
-    given = types.to_arrow_schema(frame.schema, **_zone(types))
+    given = _arrow_schema(types, frame.schema)
     function = engine.decoder("spark.decode: frame", column, abi, drop, given, prefix, into)
     schema = _types().from_arrow_schema(function(given.empty_table()).schema)
     kept = [field for field in frame.schema.fields if not drop or field.name != column]
@@ -80,6 +80,20 @@ def decode(
         _refuse_names([field.name for field in kept], [field.name for field in added])
     # those of the frame as they are, because Arrow's types do not have all that Spark's have
     return frame.mapInArrow(partial(_each, function), type(schema)(kept + added))
+
+
+def _arrow_schema(types: Any, schema: Any) -> pa.Schema:
+    """Return the columns of a frame as Arrow has them; refuse those that Spark cannot pass."""
+    zone = _zone(types)
+    for field in schema.fields:
+        try:
+            types.to_arrow_schema(type(schema)([field]), **zone)
+        except TypeError:  # of pyspark
+            kind = field.dataType.simpleString()
+            raise ArgumentTypeError(
+                f"spark.decode: frame: {field.name!r} is {kind}, which Spark has no Arrow data for"
+            ) from None
+    return types.to_arrow_schema(schema, **zone)
 
 
 def _resolve(names: list[str], column: str) -> str:

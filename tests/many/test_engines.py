@@ -264,6 +264,21 @@ def test_spark_keeps_times(session: Any) -> None:
         fnabi.spark.decode(frame, "at")
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("interval '1-2' year to month", "interval year to month"),
+        ("make_interval(1, 2, 3)", "interval"),
+        ("array(make_interval(1, 2, 3))", "array<interval>"),
+    ],
+)
+def test_spark_names_what_it_cannot_pass(session: Any, value: str, kind: str) -> None:
+    frame = session.sql(f"SELECT 'I1!R1!' AS sig, {value} AS age")
+    with pytest.raises(CallError, match=rf"^spark.decode: frame: 'age' is {kind}, which Spark"):
+        fnabi.spark.decode(frame, "sig")
+    assert fnabi.spark.decode(frame.drop("age"), "sig").first()["status"] == "ok"
+
+
 @pytest.mark.parametrize("abi", EVERY)
 def test_spark_decodes_in_sql(session: Any, abi: Any) -> None:
     fnabi.spark.register(session)
