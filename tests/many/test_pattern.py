@@ -100,6 +100,7 @@ def test_parse(text: str, shown: str | None) -> None:
         ("f32, double -> *", 5, 'unknown type "double"', "f64"),
         ("fp16 -> *", 0, 'unknown type "fp16"', "f16"),
         ("string -> *", 0, 'unknown type "string"', "a type"),
+        (f"f{'9' * 20} -> *", 0, f'unknown type "f{"9" * 20}"', "a type"),
         ("{f32} -> *", 1, "value without a name", 'a name and ":"'),
         ("f32 -> f32 f32", 11, "results end here", "the end of the pattern"),
         ("f32[9223372036854775808] -> *", 4, "dim does not fit in int64", None),

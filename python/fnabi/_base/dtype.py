@@ -16,6 +16,7 @@ from fnabi._base.text import cut
 from fnabi.errors import (
     ArgumentTypeError,
     ArgumentValueError,
+    CallError,
     MissingPackageError,
     RangeError,
     shown_int,
@@ -114,7 +115,15 @@ def meant_dtype(text: str) -> str | None:
     word = text.strip().lower()
     prefix = word.rstrip("0123456789")
     name = _OTHER_NAMES.get(word) or _OTHER_PREFIXES.get(prefix, prefix) + word[len(prefix) :]
-    return name if name != text and _DTYPE_TEXT.fullmatch(name) else None
+    return name if name != text and _is_name(name) else None
+
+
+def _is_name(text: str) -> bool:
+    try:
+        _parsed(text, "")
+    except CallError:
+        return False
+    return True
 
 
 class _DTypeMeta(msgspec.StructMeta):
