@@ -20,6 +20,8 @@ _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 EXPECTED = "a date, a time such as 2026-10-01 14:00, or how long ago, such as 7d, 12h or 30min"
 
+_RANGE = "0001-01-02 to 9999-12-30"
+"""The dates that are in the range of `datetime` in every time zone."""
 
 _SKEW = timedelta(minutes=1)
 """By how much clocks may differ."""
@@ -45,7 +47,11 @@ def parse_moment(value: Moment, where: str) -> datetime:
         raise ArgumentTypeError(f"{where}: expected str, datetime or date, got {type_name(value)}")
     try:
         return _utc(value)
-    except (ValueError, OverflowError, OSError):  # the last for times beyond those of the system
+    except OverflowError:
+        raise ArgumentValueError(
+            f"{where}: {str(value)!r} is out of range, expected a time from {_RANGE}"
+        ) from None
+    except (ValueError, OSError):  # the last for times beyond those of the system
         raise ArgumentValueError(f"{where}: expected {EXPECTED}, got {str(value)!r}") from None
 
 
@@ -57,7 +63,10 @@ def _utc(value: Moment) -> datetime:
         value = datetime.fromisoformat(value.strip())
     if not isinstance(value, datetime):
         value = datetime.combine(value, time())
-    return value.astimezone(UTC).replace(tzinfo=None)
+    try:
+        return value.astimezone(UTC).replace(tzinfo=None)
+    except ValueError:  # for the year 0, where the time on the way is before 0001-01-01
+        raise OverflowError from None
 
 
 def check_past(moment: datetime, where: str, last: datetime | None) -> None:
