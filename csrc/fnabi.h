@@ -1107,9 +1107,10 @@ FNABI_API int64_t fnabi_columns_stream(fnabi_columns* const* columns,
 /* Adds rows as fnabi_columns_decode does: texts first to first + count of an
  * array of strings or binaries in any layout: with offsets of either size,
  * views, of a fixed size, dictionary-encoded, run-end encoded, or nulls alone.
- * `column` is the number of the array in a struct; negative: the array is the
- * texts, or a struct of that one array. Where the struct is null there is no
- * text. Fails with FNABI_UNSUPPORTED for another array.
+ * Where all of these rows are null, an array of any type that has a validity
+ * bitmap will do. `column` is the number of the array in a struct; negative:
+ * the array is the texts, or a struct of that one array. Where the struct is
+ * null there is no text. Fails with FNABI_UNSUPPORTED for another array.
  *
  * The structure of the Arrow data is trusted, because the C data interface has
  * no sizes of buffers to check it against; here, and in every function below

@@ -50,6 +50,34 @@ static int64_t decode_offsets(fnabi_columns* columns,
                               error);
 }
 
+/* Whether all of these rows are null, whatever the type of the array. A union
+ * and runs have no validity, and the nulls of a dictionary are its indexes'. */
+static bool all_null(const struct ArrowSchema* schema,
+                     const struct ArrowArray* array, size_t first,
+                     size_t count) {
+  const char* format = schema->format;
+  if (format[0] == '+' && (format[1] == 'u' || format[1] == 'r')) return false;
+  if (array->n_buffers == 0 || array->null_count == 0) return false;
+  const uint8_t* bits = array->buffers[0];
+  if (bits == NULL) return false;
+  first += (size_t)array->offset;
+  for (size_t i = first; i < first + count; i++)
+    if ((bits[i / 8] >> i % 8 & 1) != 0) return false;
+  return true;
+}
+
+/* Rows of an array that is no texts: of a table of another tool, in which a
+ * column without a text has whatever type. */
+static int64_t decode_nulls(fnabi_columns* columns,
+                            const struct ArrowSchema* schema,
+                            const struct ArrowArray* array, size_t first,
+                            size_t count, fnabi_error* error) {
+  if (!all_null(schema, array, first, count))
+    return fnabi_fail(error, FNABI_UNSUPPORTED, 0, EXPECT_TEXTS);
+  fnabi_arrow_values nulls = {.layout = FNABI_ARROW_NULL, .length = count};
+  return decode_values(columns, &nulls, NULL, 0, count, error);
+}
+
 int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
                                    const struct ArrowSchema* schema,
                                    const struct ArrowArray* array,
@@ -73,7 +101,8 @@ int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
     return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "a table");
   }
   fnabi_arrow_values* v = fnabi_arrow_open_values(&pool, schema, array);
-  if (v == NULL) return fnabi_fail(error, FNABI_UNSUPPORTED, 0, EXPECT_TEXTS);
+  if (v == NULL)
+    return decode_nulls(columns, schema, array, first, count, error);
   switch (fnabi_arrow_plain_values(v)->layout) {
     case FNABI_ARROW_TEXT:
     case FNABI_ARROW_LARGE_TEXT:
@@ -86,7 +115,7 @@ int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
     case FNABI_ARROW_NULL:
       break;
     default:
-      return fnabi_fail(error, FNABI_UNSUPPORTED, 0, EXPECT_TEXTS);
+      return decode_nulls(columns, schema, array, first, count, error);
   }
   return decode_values(columns, v, outer, first, count, error);
 }

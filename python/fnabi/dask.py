@@ -106,8 +106,10 @@ def _load() -> Any:
 def _schema(frame: Any, column: str) -> Any:  # only one column needs its type
     import pyarrow
 
-    given = frame[column] if list(frame.columns).count(column) == 1 else []
+    given: Any = frame[column] if list(frame.columns).count(column) == 1 else []
     text, null = pyarrow.array(given, from_pandas=True).type, pyarrow.null()
+    if not engine.is_text(text) and not _is_never_missing(given.dtype):
+        text = null  # a partition has nothing but missing values, or is refused when it is decoded
     # pandas has names that Arrow has not, and of which none is one that is added
     names = [each for each in frame.columns if isinstance(each, str)]
     return pyarrow.schema(
@@ -116,6 +118,12 @@ def _schema(frame: Any, column: str) -> Any:  # only one column needs its type
             for each in names
         ]
     )
+
+
+def _is_never_missing(dtype: Any) -> bool:
+    import numpy
+
+    return isinstance(dtype, numpy.dtype) and dtype.kind in "biu"
 
 
 def _scan(group: bytes, lenient: bool, options: Options) -> Any:

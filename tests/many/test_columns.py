@@ -925,6 +925,29 @@ def test_duckdb() -> None:
     assert fnabi.decode_columns(relation).errors == (RowError(1, "raw-inputs", 0),)
 
 
+def test_arrow_data_of_nulls_alone() -> None:
+    """Whatever its type is, and in parts."""
+    pa = pytest.importorskip("pyarrow")
+    table = pa.struct([("a", pa.int8())])
+    for kind in (pa.int64(), pa.bool_(), pa.float32(), pa.date32(), pa.list_(pa.int8()), table):
+        for type in (kind, pa.dictionary(pa.int8(), kind)):
+            nulls = pa.nulls(700, type)
+            for data in (nulls, nulls[3:], pa.chunked_array([nulls, nulls[:0]])):
+                for threads in (1, 3):
+                    rows = [*fnabi.decode_columns(data, threads=threads)]
+                    assert rows == [None] * len(data)
+    numbers = pa.array([None] * 9 + [1, None])
+    assert [*fnabi.decode_columns(numbers[:9])] == [None] * 9
+    for bad in (numbers, numbers[1:], numbers[9:10], pa.chunked_array([numbers[:9], numbers])):
+        with pytest.raises(CallError, match="unsupported Arrow type"):
+            fnabi.decode_columns(bad)
+    batch = pa.record_batch({"x": pa.nulls(2, pa.int8())})
+    assert [*fnabi.decode_columns(batch)] == [None] * 2
+    found = fnabi.arrow.decode(batch, "x")
+    assert found["status"].null_count == 2
+    assert found["x"].equals(batch["x"])
+
+
 def test_arrow_data_that_is_no_text() -> None:
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"a": ["x"], "b": ["y"]})

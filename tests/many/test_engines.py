@@ -423,6 +423,19 @@ def test_dask_keeps_the_other_columns(frames: Any) -> None:
     assert found.compute()["signature"].tolist() == [b"I1!R1!", b"\xff"]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "Int64", "boolean", "datetime64[ns]"])
+def test_dask_decodes_missing_values(frames: Any, dtype: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"sig": pandas.Series([None] * 3, dtype=dtype)})
+    decoded = fnabi.dask.decode(frames.from_pandas(table, npartitions=2), "sig")
+    found = decoded.compute()
+    assert found["status"].isna().all()
+    assert list(decoded.dtypes) == list(found.dtypes)
+    numbers = pandas.DataFrame({"sig": pandas.Series([1, None])})
+    with pytest.raises(CallError, match="unsupported Arrow type"):
+        fnabi.dask.decode(frames.from_pandas(numbers, npartitions=1), "sig").compute()
+
+
 def test_names_that_arrow_has_not(frames: Any) -> None:
     pandas = pytest.importorskip("pandas")
 

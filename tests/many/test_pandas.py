@@ -93,6 +93,14 @@ def test_nothing_but_missing_values() -> None:
         pd.Series([1.5, float("nan")]).fnabi.decode("raw")
 
 
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean", "datetime64[ns]", "string"])
+def test_missing_values_of_any_type(dtype: str) -> None:
+    texts = pd.Series([None] * 3, dtype=dtype)
+    pd.testing.assert_frame_equal(texts.fnabi.decode(), decoded_by_arrow([None] * 3, "raw"))
+    found = arrow.decode(texts.to_frame("sig"), "sig")
+    pd.testing.assert_series_equal(found["sig"], texts.rename("sig"))
+
+
 def test_categories_that_are_all_missing() -> None:
     """Without a text, pandas makes floats of these too."""
     for texts in (pd.Series([None] * 2, dtype="category"), pd.Series([None]).astype("category")):

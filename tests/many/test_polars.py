@@ -107,6 +107,14 @@ def test_a_query_is_sent_elsewhere() -> None:
     assert again.collect().equals(lazy.collect())
 
 
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.Float32, pl.Boolean, pl.Date, pl.List(pl.Int8)])
+def test_nulls_of_any_type(dtype: Any) -> None:
+    texts = pl.Series("sig", [None] * 3, dtype)
+    expected = pl.Series("sig", [None] * 3, pl.String).fnabi.decode()
+    assert texts.fnabi.decode().equals(expected)
+    assert pl.select(pl.lit(texts).fnabi.decode()).to_series().equals(expected)
+
+
 def test_what_is_no_text() -> None:
     for bad in (pl.Series("n", [1]), pl.Series("n", [["I1!R1!"]])):
         with pytest.raises(CallError, match=r"^polars.decode: texts: unsupported Arrow type, exp"):

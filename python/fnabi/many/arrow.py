@@ -361,12 +361,8 @@ class _Pandas(_Frame):
 
     @staticmethod
     def _missing(array: Any) -> Any:
-        """Return nulls for nothing but missing values, which pandas has as floats."""
-        pyarrow = sys.modules["pyarrow"]
-        type = getattr(array.type, "value_type", array.type)  # that of categories
-        if array.null_count < len(array) or not pyarrow.types.is_floating(type):
-            return array
-        return pyarrow.nulls(len(array))
+        """Return nulls for nothing but missing values, which pandas has in any type."""
+        return array if array.null_count < len(array) else sys.modules["pyarrow"].nulls(len(array))
 
     def put(self, columns: Batches, dropped: list[str]) -> Any:
         table = import_module("pyarrow").RecordBatchReader.from_stream(_whole(columns)).read_all()

@@ -53,7 +53,6 @@ from fnabi.many.columns._encode import encode_arrays, encode_parts
 from fnabi.many.columns._part import ABIS, Abi, AnyAbi, Part, check_abi, join
 from fnabi.many.columns._split import (
     collect,
-    is_all_missing,
     run,
     split_arrow,
     split_buffer,
@@ -637,9 +636,7 @@ def decode_columns(
     if offsets is not None:
         return Columns(abi, collect([split_buffer(strings, offsets, threads)], abi))
     if hasattr(strings, "__arrow_c_stream__") or hasattr(strings, "__arrow_c_array__"):
-        if not is_all_missing(strings):
-            return Columns(abi, collect(split_arrow(strings, threads), abi))
-        strings = [None] * len(strings)
+        return Columns(abi, collect(split_arrow(strings, threads), abi))
     if hasattr(strings, "read"):
         if getattr(strings, "closed", False) is True:
             raise ArgumentValueError("decode_columns: strings: the file is closed")

@@ -143,18 +143,6 @@ def _is_null(value: Any) -> bool:
     return pandas is not None and (value is pandas.NA or value is pandas.NaT)
 
 
-def is_all_missing(data: Any) -> bool:
-    """Return whether data is a series of pandas of missing values alone.
-
-    Without a text, pandas makes floats, times or categories of them.
-    """
-    pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(data, pandas.Series):
-        return False
-    is_category = isinstance(data.dtype, pandas.CategoricalDtype)
-    return (is_category or data.dtype.kind != "O") and bool(data.isna().all())
-
-
 def split_buffer(data: Any, offsets: Any, threads: int) -> list[Share]:
     """Return equal shares of the texts between offsets into a buffer."""
     texts, bounds = _buffer(data, "strings"), _buffer(offsets, "offsets")
