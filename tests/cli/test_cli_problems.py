@@ -384,6 +384,18 @@ def test_a_catalog_of_bad_files_names_each_once(here: Path, run) -> None:
     assert out == f"unreadable: 1 file\n          {fault}\nunreadable: 1 file: 1 unreadable\n"
 
 
+def test_two_modules_are_no_catalogs(here: Path, run) -> None:
+    """Compared by name, one would be removed and the other added."""
+    pytest.importorskip("duckdb")
+    for name in ("a.vmfb", "b.vmfb"):
+        Path(name).write_bytes(CLASSIFIER.read_bytes())
+    status, out, error = run("diff", "--catalog", "a.vmfb", "b.vmfb")
+    fault = "OLD and NEW are modules; leave out --catalog to compare two of them"
+    assert (status, out) == (2, "")
+    assert fault in error
+    assert run("diff", "--catalog", "a.vmfb", "a.vmfb")[0] == 0
+
+
 def test_no_function_of_python_is_named(here: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
     url = "memory://models/a.vmfb"
     monkeypatch.setitem(sys.modules, "fsspec", None)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter
 from itertools import islice
 from typing import Any
 
 from fnabi._base.moment import shown_moment
+from fnabi.cli._arguments import is_module
 from fnabi.cli._catalogs import open_catalog, open_past, shown_path
 from fnabi.cli._html import write_folders_html
 from fnabi.cli._runtime import where
@@ -67,6 +69,10 @@ def _comparisons(arguments: argparse.Namespace) -> list[FileComparison]:
     if arguments.since is not None:
         with open_past(arguments, arguments.old, "--since") as catalog:
             return catalog.diff(arguments.since, **where(arguments))
+    files = arguments.old, arguments.new
+    # one would be removed and the other added, because catalogs are compared by name
+    if len({*map(os.path.basename, files)}) == 2 and all(map(is_module, files)):
+        arguments.usage("OLD and NEW are modules; leave out --catalog to compare two of them")
     with (
         open_catalog(arguments.old, arguments.lenient) as old,
         open_catalog(arguments.new, arguments.lenient) as new,
