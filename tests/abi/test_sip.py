@@ -797,6 +797,15 @@ def test_unflatten() -> None:
     assert sip.unflatten(shared, ["a"]) == ["a", "a"]
 
 
+def test_unflatten_loses_no_value() -> None:
+    for key, kind in (("k", Dict), (0, Sequence)):
+        twice = kind(((key, Leaf(0)), (key, Leaf(1))))
+        for structure in (twice, Dict((("n", twice),))):
+            with pytest.raises(CallError) as caught:
+                sip.unflatten(structure, [1, 2])
+            assert str(caught.value) == f"sip.unflatten: structure: the key {key!r} is there twice"
+
+
 @given(sip_nodes)
 def test_flatten_and_unflatten_are_inverse(node: Node) -> None:
     used = sorted({index for _, index in sip.paths(node)})

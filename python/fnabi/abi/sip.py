@@ -305,7 +305,7 @@ def unflatten(structure: Node | None, flat: Iterable[Any]) -> Any:
         Sequence; None for no structure.
 
     Raises:
-        CallError: when the structure has other indexes than `flat`.
+        CallError: when the structure has other indexes than `flat`, or a key twice in one place.
 
     Example:
         >>> from fnabi import sip, vmfb
@@ -333,6 +333,10 @@ def _unflatten(node: Node, flat: list[Any]) -> Any:
     if isinstance(node, Leaf):
         return flat[node.index]
     values: dict[Any, Any] = {key: _unflatten(child, flat) for key, child in node.children}
+    if len(values) < len(node.children):
+        keys = [key for key, _ in node.children]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ArgumentValueError(f"sip.unflatten: structure: the key {twice!r} is there twice")
     return [values[key] for key in range(len(values))] if _is_dense(node) else values
 
 
