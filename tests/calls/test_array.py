@@ -412,11 +412,23 @@ def test_a_list_in_itself() -> None:
     for run in (made.tolist, lambda: made == other):
         with pytest.raises(RecursionError, match=CYCLE):
             run()
+    with pytest.raises(RecursionError):
+        pickle.dumps(made)
     around = Dict({"list": made})
     made.append(around)
     assert repr(around) == "Dict({'list': List([1, [...], {...}])})"
     made.clear()
     other.clear()
+    assert "RecursionError: when it contains itself" in str(List.tolist.__doc__)
+    assert "that is a RecursionError" in str(List.__doc__)
+
+
+def test_keys_that_are_one_in_a_dict() -> None:
+    made = Map([(1, "a"), (True, "b")])
+    for run in (made.todict, Array([made]).tolist, List([[made]]).tolist):
+        with pytest.raises(ArgumentValueError):
+            run()
+    assert "two keys of a map in it are one in a dict" in str(Array.tolist.__doc__)
 
 
 def test_depth() -> None:

@@ -393,6 +393,8 @@ def test_a_dict_in_itself() -> None:
             run()
     made.clear()
     other.clear()
+    assert "RecursionError: when it contains itself" in str(Dict.todict.__doc__)
+    assert "that is a RecursionError" in str(Dict.__doc__)
 
 
 def test_the_hash_of_maps_inside_of_each_other() -> None:

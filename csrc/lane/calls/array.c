@@ -498,17 +498,20 @@ static PyObject* add(PyObject* left, PyObject* right) {
   return array ? like(typed, array) : NULL;
 }
 
-#define READING                                                              \
-  {"tolist", tolist, METH_NOARGS,                                            \
-   "tolist($self, /)\n--\n\n"                                                \
-   "All values as Python objects, containers in it as list and dict."},      \
-      {"index", seq_index, METH_VARARGS,                                     \
-       "index($self, value, start=0, stop=sys.maxsize, /)\n--\n\n"           \
-       "The first index of a value.\n\nRaises:\n    ValueError: when it is " \
-       "not there.\n"},                                                      \
-      {"count", seq_count, METH_O,                                           \
-       "count($self, value, /)\n--\n\nThe number of times a value occurs."}, \
-      {"__deepcopy__", lane_deepcopy, METH_O, "For copy.deepcopy."},         \
+#define READING                                                               \
+  {"tolist", tolist, METH_NOARGS,                                             \
+   "tolist($self, /)\n--\n\n"                                                 \
+   "All values as Python objects, containers in it as list and dict.\n\n"     \
+   "Raises:\n    CallError: when two keys of a map in it are one in a dict, " \
+   "such as 1 and True.\n    RecursionError: when it contains itself, or is " \
+   "nested too deeply.\n"},                                                   \
+      {"index", seq_index, METH_VARARGS,                                      \
+       "index($self, value, start=0, stop=sys.maxsize, /)\n--\n\n"            \
+       "The first index of a value.\n\nRaises:\n    ValueError: when it is "  \
+       "not there.\n"},                                                       \
+      {"count", seq_count, METH_O,                                            \
+       "count($self, value, /)\n--\n\nThe number of times a value occurs."},  \
+      {"__deepcopy__", lane_deepcopy, METH_O, "For copy.deepcopy."},          \
       {"__reduce__", reduce, METH_NOARGS, "For copies and pickles."}
 
 #define READING_SLOTS                                                         \
@@ -795,7 +798,9 @@ static PyType_Slot list_slots[] = {
     {Py_tp_doc,
      "List(values=())\n--\n\n"
      "A mutable sequence of values, shared between Python and libraries.\n\n"
-     "Values are converted and compared as by `Array`.\n\n"
+     "Values are converted and compared as by `Array`. A list that contains "
+     "itself cannot be\npickled; that is a RecursionError, as `tolist` and a "
+     "comparison are.\n\n"
      "Args:\n    values: Any iterable.\n\nRaises:\n    CallError: If "
      "`values` is not iterable, or changes while it is converted.\n\n"
      "Example:\n"

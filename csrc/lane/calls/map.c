@@ -605,25 +605,26 @@ static PyObject* reduce(PyObject* self, PyObject* unused) {
   return lane_reduce(self, list_of_items(self));
 }
 
-#define READING                                                             \
-  {"todict", todict, METH_NOARGS,                                           \
-   "todict($self, /)\n--\n\n"                                               \
-   "All keys and values as Python objects, containers among the values as " \
-   "list and dict.\n\nRaises:\n    CallError: when two keys are one in a "  \
-   "dict, such as 1 and True.\n"},                                          \
-      {"get", map_get, METH_VARARGS,                                        \
-       "get($self, key, default=None, /)\n--\n\n"                           \
-       "The value of a key, or `default` if there is none."},               \
-      {"keys", map_keys, METH_NOARGS, "keys($self, /)\n--\n\nThe keys."},   \
-      {"values", map_values, METH_NOARGS,                                   \
-       "values($self, /)\n--\n\nThe values."},                              \
-      {"items", map_items, METH_NOARGS,                                     \
-       "items($self, /)\n--\n\nThe pairs of key and value."},               \
-      {"_iter_values", iter_values, METH_NOARGS, NULL},                     \
-      {"_iter_items", iter_items, METH_NOARGS, NULL},                       \
-      {"__deepcopy__", lane_deepcopy, METH_O, "For copy.deepcopy."},        \
-      {"_ipython_key_completions_", keys_list, METH_NOARGS,                 \
-       "The keys, for IPython."},                                           \
+#define READING                                                               \
+  {"todict", todict, METH_NOARGS,                                             \
+   "todict($self, /)\n--\n\n"                                                 \
+   "All keys and values as Python objects, containers among the values as "   \
+   "list and dict.\n\nRaises:\n    CallError: when two keys are one in a "    \
+   "dict, such as 1 and True.\n    RecursionError: when it contains itself, " \
+   "or is nested too deeply.\n"},                                             \
+      {"get", map_get, METH_VARARGS,                                          \
+       "get($self, key, default=None, /)\n--\n\n"                             \
+       "The value of a key, or `default` if there is none."},                 \
+      {"keys", map_keys, METH_NOARGS, "keys($self, /)\n--\n\nThe keys."},     \
+      {"values", map_values, METH_NOARGS,                                     \
+       "values($self, /)\n--\n\nThe values."},                                \
+      {"items", map_items, METH_NOARGS,                                       \
+       "items($self, /)\n--\n\nThe pairs of key and value."},                 \
+      {"_iter_values", iter_values, METH_NOARGS, NULL},                       \
+      {"_iter_items", iter_items, METH_NOARGS, NULL},                         \
+      {"__deepcopy__", lane_deepcopy, METH_O, "For copy.deepcopy."},          \
+      {"_ipython_key_completions_", keys_list, METH_NOARGS,                   \
+       "The keys, for IPython."},                                             \
       {"__reduce__", reduce, METH_NOARGS, "For copies and pickles."}
 
 #define READING_SLOTS                                                      \
@@ -831,7 +832,9 @@ static PyType_Slot dict_slots[] = {
     {Py_tp_doc,
      "Dict(pairs=())\n--\n\n"
      "A mutable mapping, shared between Python and libraries.\n\n"
-     "Keys and values are converted and compared as by `Map`.\n\n"
+     "Keys and values are converted and compared as by `Map`. A dict that "
+     "contains itself cannot be\npickled; that is a RecursionError, as "
+     "`todict` and a comparison are.\n\n"
      "Args:\n    pairs: A mapping, or an iterable of pairs of key and "
      "value.\n\nRaises:\n    CallError: If `pairs` is neither, or changes "
      "while it is converted.\n\n"
