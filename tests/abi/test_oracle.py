@@ -714,3 +714,22 @@ def _failing(dims):
 def test_allocate_results_takes_a_signature():
     with pytest.raises(CallError, match="signature: expected Signature, got bytes"):
         raw.allocate_results(b"I1!R1!")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        (Buffer("float32", (2,)), r"\.dtype: expected DType, got str"),
+        (Buffer(DType("float32"), 2), r"\.shape: expected tuple or list, got int"),
+        (Buffer(DType("float32"), (None, "x")), r"\.shape\[1\]: expected int, got str"),
+    ],
+    ids=["dtype", "shape", "dim"],
+)
+def test_buffers_of_other_values_than_they_have(wrong: Buffer, fault: str) -> None:
+    for description in (BufferDescription(), raw.describe(array.array("f", [1, 2]))):
+        with pytest.raises(TypeError, match=rf"^raw\.oracle: buffer_type{fault}$"):
+            raw.oracle(wrong, description)
+    with pytest.raises(TypeError, match=rf"^raw\.dynamic_dims: signature\.inputs\[0\]{fault}$"):
+        raw.dynamic_dims(Signature((wrong,), ()), [BufferDescription()])
+    with pytest.raises(TypeError, match=rf"^raw\.allocate_results: signature\.results\[0\]{fault}"):
+        raw.allocate_results(Signature((), (wrong,)))

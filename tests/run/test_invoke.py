@@ -809,3 +809,15 @@ def test_the_runtime_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CallError, match=r"pip install iree-base-runtime") as caught:
         invoke.Marshaller(DEVICE)
     assert isinstance(caught.value, MissingPackageError)
+
+
+def test_pack_names_what_is_wrong() -> None:
+    marshaller = invoke.Marshaller(DEVICE)
+    for given, values in (([], [1]), ([Unknown()] * 2, [1])):
+        fault = f"Marshaller.pack: values: expected {len(given)}, one for each type, got 1"
+        with pytest.raises(CallError, match=f"^{fault}$"):
+            marshaller.pack(given, values)
+    with pytest.raises(
+        CallError, match=r"^Invoker: argument 0: expected keys that can be sorted: "
+    ):
+        marshaller.pack([Unknown()], [{1: 2, "a": 3}])

@@ -212,7 +212,7 @@ def oracle(buffer_type: Buffer, description: BufferDescription) -> BufferDescrip
 
     """
     with naming("raw.oracle"):
-        _expect(buffer_type, Buffer, "buffer_type")
+        _check_buffer(_expect(buffer_type, Buffer, "buffer_type"), "buffer_type")
         _expect(description, BufferDescription, "description")
         with naming("description"):
             return _complete(buffer_type, description)
@@ -250,6 +250,7 @@ def dynamic_dims(signature: Signature, arrays: Sequence[object]) -> tuple[int, .
         dims: list[int] = []
         for place, (type, array) in enumerate(zip(signature.inputs, arrays, strict=True)):
             if isinstance(type, Buffer):
+                _check_buffer(type, f"signature.inputs[{place}]")
                 with naming(f"arrays[{place}]"):
                     given = array if isinstance(array, BufferDescription) else inspect(array)[0]
                     actual = _complete(type, given)._dims()
@@ -300,6 +301,7 @@ def allocate_results(
         dynamic: dict[int, Buffer] = {}
         for place, type in enumerate(signature.results):
             if isinstance(type, Buffer):
+                _check_buffer(type, f"signature.results[{place}]")
                 (dynamic if type.shape is None or None in type.shape else static)[place] = type
         if dynamic and not callable(allocator):
             place, type = next(iter(dynamic.items()))
@@ -524,6 +526,15 @@ def _expect(value: T, kind: type | tuple[type, ...], name: str) -> T:
             f" got {type(value).__name__}"
         )
     return value
+
+
+def _check_buffer(type: Buffer, name: str) -> None:
+    """Refuse a buffer that was made of other values than its annotations say."""
+    _expect(type.dtype, DType, f"{name}.dtype")
+    if type.shape is not None:
+        for place, dim in enumerate(_expect(type.shape, (tuple, list), f"{name}.shape")):
+            if dim is not None and not isinstance(dim, int):
+                _int(dim, f"{name}.shape[{place}]")
 
 
 def _all_ints(values: tuple[object, ...]) -> bool:

@@ -258,6 +258,11 @@ class Marshaller:
 
     def pack(self, types: Sequence[Type], values: Sequence[Any], where: str = "Invoker") -> Any:
         """Make a list of the runtime from one value per type; errors name `where`."""
+        if len(types) != len(values):
+            raise ArgumentValueError(
+                f"Marshaller.pack: values: expected {len(types)}, one for each type,"
+                f" got {len(values)}"
+            )
         packed = self.new_list(len(values))
         for index, (type, value) in enumerate(zip(types, values, strict=True)):
             try:
@@ -341,7 +346,11 @@ class Marshaller:
         elif isinstance(value, (list, tuple)):
             self._push_list(packed, (_UNKNOWN,) * len(value), value)
         elif isinstance(value, Mapping):
-            self._push_list(packed, (_UNKNOWN,) * len(value), [value[key] for key in sorted(value)])
+            try:
+                keys = sorted(value)
+            except TypeError as problem:
+                raise Unfit(f"expected keys that can be sorted: {problem}") from None
+            self._push_list(packed, (_UNKNOWN,) * len(keys), [value[key] for key in keys])
         elif hasattr(value, "__array__"):
             packed.push_ref(self._buffer_view(value, None))
         elif hasattr(value, "__iree_vm_ref__"):
