@@ -1306,6 +1306,7 @@ def test_devices(first):
 @pytest.mark.parametrize(
     "args",
     [("gpu",), ("cuda:",), ("cuda:x",), ("",), ("cuda:1", 2), (1.0,), (None,), (1, "0"), (2**31,),
+     ("cuda", None), ("cuda:1", None), ("cuda:1", ""), ("cuda:1", 0.0),
      ("cuda:99999999999",), ("CPU",), ("cuda:-1",)],
 )  # fmt: skip
 def test_bad_devices(args):

@@ -142,7 +142,7 @@ class Device:
                     f" index as in 'cuda:1'; names are {', '.join(_DEVICES)}"
                 )
             if match[2] is not None:
-                if id:
+                if _int32("id", id):
                     raise ArgumentValueError(
                         f"Device: id: {type!r} already has an index, got {id!r} too"
                     )
