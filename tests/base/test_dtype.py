@@ -28,6 +28,11 @@ PAIRS = [
     (DType("signed", 4), ml_dtypes.int4),
     (DType("unsigned", 4), ml_dtypes.uint4),
 ]
+if hasattr(ml_dtypes, "bcomplex32"):  # since ml_dtypes 0.6
+    PAIRS += [
+        (DType("complex", 32), ml_dtypes.complex32),
+        (DType("complex", 32, "bf16"), ml_dtypes.bcomplex32),
+    ]
 
 
 @pytest.mark.parametrize(("dtype", "numpy_dtype"), PAIRS, ids=str)

@@ -41,6 +41,9 @@ NUMPY_OWN = {
     *("float16", "float32", "float64", "complex64", "complex128", "bool"),
 }
 _NUMPY_NAME = r"(int|uint|float|bfloat|complex|bool)(\d*)(?:_(\w+))?"
+_ML_DTYPES_NAMES = {"complex32_bf16": "bcomplex32"}
+"""What ml_dtypes calls a dtype in another way than MLIR, by the name of the DType."""
+_NUMPY_NAMES = {theirs: own for own, theirs in _ML_DTYPES_NAMES.items()}
 _NUMPY_KINDS: dict[str, DTypeKind] = {
     "int": "signed",
     "uint": "unsigned",
@@ -255,7 +258,7 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         except ImportError as problem:
             why = f"ml_dtypes {why_unusable(problem, 'ml_dtypes')}"
             raise MissingPackageError(f"DType.to_numpy: NumPy has no {self}, and {why}") from None
-        scalar = getattr(ml_dtypes, name, None)
+        scalar = getattr(ml_dtypes, _ML_DTYPES_NAMES.get(name, name), None)
         if scalar is None:
             raise ArgumentValueError(
                 f"DType.to_numpy: neither NumPy nor ml_dtypes {ml_dtypes.__version__} has {self}"
@@ -356,7 +359,7 @@ def _of_numpy(given: np.dtype[Any]) -> DType:
             f"DType.from_numpy: dtype: {given.str} is not in the byte order of this machine;"
             ' convert with array.astype(array.dtype.newbyteorder("="))'
         )
-    match = re.fullmatch(_NUMPY_NAME, given.name)
+    match = re.fullmatch(_NUMPY_NAME, _NUMPY_NAMES.get(given.name, given.name))
     if match:
         prefix, bits, format = match.groups()
         found = DType(_NUMPY_KINDS[prefix], int(bits or 1), format or "")
