@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -997,3 +998,17 @@ except Ended as end:
     assert done.returncode == 128 + 15
     assert "ValueError: of a user" in done.stderr
     assert "Ended" not in done.stderr
+
+
+def test_memory_that_lacks_where_python_looks_for_a_module(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not the file, but a folder of Python would be what the error is about."""
+
+    def lacks(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), "/lib/python/fnabi/abi")
+
+    monkeypatch.setattr(vmfb, "open", lacks)
+    for verb, status in (("diff", 3), ("inspect", 1)):
+        assert main([verb, *[str(CLASSIFIER)] * (1 + (verb == "diff"))]) == status
+        assert capsys.readouterr() == ("", "fnabi: out of memory\n")

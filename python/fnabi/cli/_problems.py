@@ -22,7 +22,12 @@ def tell(problem: FnabiError | OSError, file: str | None = None, hint: str = "")
         file: The file that the verb was about, or None; "-" is standard input.
         hint: The end of the text.
 
+    Raises:
+        MemoryError: when that is what the error is about, as where Python looks for a module.
+
     """
+    if isinstance(problem, OSError) and problem.errno == errno.ENOMEM:
+        raise MemoryError from problem
     if isinstance(problem, FnabiError):
         file = file if problem.file is None else problem.file
         text = problem.text

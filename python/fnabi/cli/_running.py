@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import io
 import sys
 from collections.abc import Callable
@@ -39,8 +38,6 @@ def run(
         tell(problem, getattr(arguments, "file", None))
         return bad_input
     except OSError as problem:
-        if problem.errno == errno.ENOMEM:  # as where Python looks for a module
-            raise MemoryError from problem
         return failed(problem, bad_input)
     except KeyboardInterrupt:
         drop_output()
