@@ -592,3 +592,14 @@ def test_a_search_of_a_folder_imports_modules_alone() -> None:
     told = run_apart(SEARCH, str(ROOT / "examples" / "releases"))
     assert "1 function in 1 file" in told
     assert told.endswith("['fnabi.vmfb']\n")
+
+
+def test_a_time_that_is_no_time_and_one_out_of_range(capsys: pytest.CaptureFixture[str]) -> None:
+    for given, told in (
+        ("0001-01-01", "'0001-01-01' is out of range, expected a time from 0001-01-02 to "),
+        ("nope", "expected a date, a time such as "),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(["catalog", "log", "c.duckdb", "--since", given])
+        assert ended.value.code == 2
+        assert f"fnabi catalog: error: --since: {told}" in capsys.readouterr().err

@@ -175,13 +175,13 @@ def add_moment(verb: argparse.ArgumentParser, option: str, help: str) -> None:
 def _moment(text: str) -> datetime:
     from datetime import UTC
 
-    from fnabi._base.moment import EXPECTED, parse_moment
+    from fnabi._base.moment import parse_moment
     from fnabi.errors import CallError
 
     try:
         return parse_moment(text, "").replace(tzinfo=UTC)
-    except CallError:
-        raise argparse.ArgumentTypeError(f"expected {EXPECTED}, got {text!r}") from None
+    except CallError as problem:
+        raise argparse.ArgumentTypeError(problem.text.removeprefix(": ")) from None
 
 
 def refuse_input(arguments: argparse.Namespace, path: str | None, name: str) -> None:
