@@ -86,15 +86,16 @@ static inline bool is_register(char letter) {
   return index < 64 && (registers >> index & 1) != 0;
 }
 
-/* Reads the side that begins at `at`, up to the '_' or the end. */
-static bool read_side(const char* data, size_t size, size_t at, int which,
+static inline bool is_end(const char* data, size_t size, size_t at, int which) {
+  return at == size || (which == ARGUMENTS && data[at] == '_');
+}
+
+/* Reads the rest of a side, from the first byte that is no register on. */
+static bool read_rest(const char* data, size_t size, size_t at, int which,
                       side* s, fnabi_error* error) {
-  place in = {0, false, 0};
-  s->begin = at;
-  while (at < size && is_register(data[at])) at++; /* all, in most texts */
-  in.item = at - s->begin;
+  place in = {at - s->begin, false, 0};
   for (;; at++) {
-    bool end = at == size || (which == ARGUMENTS && data[at] == '_');
+    bool end = is_end(data, size, at, which);
     if (end && !in.span) break;
     if (end) {
       in.span = false; /* the path is that of the incomplete span */
@@ -134,6 +135,16 @@ static bool read_side(const char* data, size_t size, size_t at, int which,
   }
   s->end = at;
   return true;
+}
+
+/* Reads the side that begins at `at`, up to the '_' or the end. */
+FNABI_INLINE bool read_side(const char* data, size_t size, size_t at, int which,
+                            side* s, fnabi_error* error) {
+  s->begin = at;
+  while (at < size && is_register(data[at])) at++;
+  s->end = at;
+  return is_end(data, size, at, which) ||
+         read_rest(data, size, at, which, s, error);
 }
 
 bool fnabi_cconv_sides(const char* data, size_t size, side sides[2],

@@ -160,8 +160,8 @@ static bool imports_hal(fnabi_fb* fb, const fnabi_fb_view* root) {
   for (size_t i = 0; i < count; i++) {
     fnabi_fb_view view;
     fnabi_text text;
-    if (!fnabi_fb_enter(&quiet, field->table, place + 4 * i, &view) ||
-        !fnabi_fb_string(&quiet, &view, name, &text.data, &text.size) ||
+    if (!fnabi_fb_enter_string(&quiet, field->table, name, place + 4 * i, &view,
+                               &text.data, &text.size) ||
         (text.size > 3 && memcmp(text.data, "hal", 3) == 0))
       return true;
   }

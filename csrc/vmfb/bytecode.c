@@ -292,9 +292,12 @@ static bool make(fnabi_bytecode* b, void** array, size_t count, size_t size,
   return false;
 }
 
-static bool read_text(fnabi_bytecode* b, const fnabi_fb_view* view,
-                      const fnabi_fb_field* field, fnabi_text* text) {
-  return fnabi_fb_string(&b->fb, view, field, &text->data, &text->size);
+/* Enters a table and reads one of its strings. */
+static bool enter_text(fnabi_bytecode* b, const fnabi_fb_table* table,
+                       int field, size_t from, fnabi_fb_view* view,
+                       fnabi_text* text) {
+  return fnabi_fb_enter_string(&b->fb, table, &table->fields[field], from, view,
+                               &text->data, &text->size);
 }
 
 /* Reads the signature that the offset at `from` refers to. */
@@ -302,8 +305,7 @@ static bool read_signature(fnabi_bytecode* b, const fnabi_fb_table* table,
                            size_t from, fnabi_callee* callee) {
   fnabi_fb_view view;
   fnabi_error ignored;
-  if (!fnabi_fb_enter(&b->fb, table, from, &view) ||
-      !read_text(b, &view, &table->fields[SIGNATURE_CCONV], &callee->cconv) ||
+  if (!enter_text(b, table, SIGNATURE_CCONV, from, &view, &callee->cconv) ||
       !fnabi_fb_spend(&b->fb, callee->cconv.size, view.place))
     return false;
   fnabi_cconv_side sides[2];
@@ -322,19 +324,17 @@ static bool read_signature(fnabi_bytecode* b, const fnabi_fb_table* table,
 static bool read_type(fnabi_bytecode* b, const fnabi_fb_field* field,
                       size_t index) {
   fnabi_fb_view view;
-  if (fnabi_fb_enter(&b->fb, field->table, b->type_place + 4 * index, &view) &&
-      read_text(b, &view, &field->table->fields[TYPE_NAME], &b->types[index]))
+  if (enter_text(b, field->table, TYPE_NAME, b->type_place + 4 * index, &view,
+                 &b->types[index]))
     return true;
   return fnabi_fb_in_element(&b->fb, field->name, index);
 }
 
 static bool read_import_table(fnabi_bytecode* b, const fnabi_fb_field* field,
                               size_t from, fnabi_callee* import) {
-  const fnabi_fb_field* fields = field->table->fields;
-  const fnabi_fb_field* signature = &fields[IMPORT_SIGNATURE];
+  const fnabi_fb_field* signature = &field->table->fields[IMPORT_SIGNATURE];
   fnabi_fb_view view;
-  if (!fnabi_fb_enter(&b->fb, field->table, from, &view) ||
-      !read_text(b, &view, &fields[IMPORT_NAME], &import->name))
+  if (!enter_text(b, field->table, IMPORT_NAME, from, &view, &import->name))
     return false;
   uint16_t at = view.shape->at[signature->id];
   import->readable = true; /* no signature: no arguments and results */
@@ -420,8 +420,7 @@ static bool read_exports(fnabi_bytecode* b, const fnabi_fb_field* field) {
   fnabi_text name;
   if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &count)) return false;
   for (size_t i = 0; i < count; i++) {
-    if (!fnabi_fb_enter(&b->fb, field->table, place + 4 * i, &view) ||
-        !read_text(b, &view, &fields[EXPORT_NAME], &name))
+    if (!enter_text(b, field->table, EXPORT_NAME, place + 4 * i, &view, &name))
       return fnabi_fb_in_element(&b->fb, field->name, i);
     int64_t ordinal = fnabi_fb_int(&b->fb, &view, &fields[EXPORT_ORDINAL]);
     if (ordinal < 0 || (uint64_t)ordinal >= b->function_count) continue;
@@ -435,8 +434,7 @@ static bool read_exports(fnabi_bytecode* b, const fnabi_fb_field* field) {
 static bool read_local_name(fnabi_bytecode* b, const fnabi_fb_field* field,
                             size_t from, fnabi_text* name) {
   fnabi_fb_view view;
-  return fnabi_fb_enter(&b->fb, field->table, from, &view) &&
-         read_text(b, &view, &field->table->fields[SOURCE_MAP_NAME], name);
+  return enter_text(b, field->table, SOURCE_MAP_NAME, from, &view, name);
 }
 
 /* Up to version 16 the debug database has one entry per function, in order,
@@ -550,12 +548,10 @@ bool fnabi_bytecode_open_tables(fnabi_bytecode* b, const char* data,
 bool fnabi_bytecode_read_import(fnabi_bytecode* b, size_t index, bool name,
                                 fnabi_callee* import) {
   const fnabi_fb_field* field = &fnabi_vmfb_table.fields[MODULE_IMPORTS];
-  const fnabi_fb_field* of = &field->table->fields[IMPORT_NAME];
   fnabi_fb_view view;
   if (!name) return read_import(b, index, import);
-  if (fnabi_fb_enter(&b->fb, field->table, b->import_place + 4 * index,
-                     &view) &&
-      read_text(b, &view, of, &import->name))
+  if (enter_text(b, field->table, IMPORT_NAME, b->import_place + 4 * index,
+                 &view, &import->name))
     return true;
   return fnabi_fb_in_element(&b->fb, field->name, index);
 }

@@ -46,13 +46,15 @@ static inline bool is_either(const fnabi_bounds* of, uint32_t value) {
                    value);
 }
 
-enum { SIMPLE = 1, OTHER = 2 };
+/* What accepts an instruction: accept_simple, accept_other or nothing here. */
+enum { SIMPLE = 1, OTHER, NEITHER };
 
-static uint8_t find_shape(const fnabi_acceptor* a, const fnabi_bytecode_op* row,
+static uint8_t find_shape(const fnabi_acceptor* a, unsigned op,
                           fnabi_shape* s) {
   unsigned slots = 0;
-  if (row == NULL || row->since > a->b->major || *row->operands == 0)
-    return OTHER;
+  const fnabi_bytecode_op* row = fnabi_bytecode_find(op);
+  uint8_t others = op > 0xFF || op == FNABI_OP_BLOCK ? NEITHER : OTHER;
+  if (row == NULL || row->since > a->b->major) return NEITHER;
   s->size = row->op > 0xFF ? 2 : 1;
   for (const char* letter = row->operands; *letter != 0; letter++) {
     uint8_t kind = kinds[*letter & 127];
@@ -68,12 +70,12 @@ static uint8_t find_shape(const fnabi_acceptor* a, const fnabi_bytecode_op* row,
         s->size = (uint8_t)(s->size + 8);
         continue;
     }
-    if (kind == NONE || slots == FNABI_SHAPE_SLOTS) return OTHER;
+    if (kind == NONE || slots == FNABI_SHAPE_SLOTS) return others;
     s->at[slots] = s->size;
     s->kind[slots++] = kind;
     s->size = (uint8_t)(s->size + 2);
   }
-  if (slots == 0) return OTHER;
+  if (slots == 0) return others;
   for (; slots < FNABI_SHAPE_SLOTS; slots++) {
     s->at[slots] = s->at[0];
     s->kind[slots] = s->kind[0];
@@ -81,11 +83,14 @@ static uint8_t find_shape(const fnabi_acceptor* a, const fnabi_bytecode_op* row,
   return SIMPLE;
 }
 
-/* Returns the size of a simple instruction without a fault; 0 for others. */
-static inline uint32_t accept_simple(fnabi_acceptor* a, uint32_t offset) {
-  const fnabi_bytecode_view* view = &a->f->view;
+/* Returns the size of a simple instruction without a fault; 0 for others, and
+ * sets *other if accept_other may accept it. */
+static inline uint32_t accept_simple(fnabi_acceptor* a,
+                                     const fnabi_bytecode_view* view,
+                                     uint32_t offset, bool* other) {
   const uint8_t* code = view->code + offset;
   unsigned op = *code, page = 0;
+  *other = false;
   if (op == FNABI_PAGE_F32 || op == FNABI_PAGE_F64) {
     page = op == FNABI_PAGE_F32 ? 1 : 2;
     if (view->size - offset < 2 || (a->f->requirements & page) == 0) return 0;
@@ -94,7 +99,8 @@ static inline uint32_t accept_simple(fnabi_acceptor* a, uint32_t offset) {
   if ((op & 0xFF) >= FNABI_SHAPES) return 0;
   fnabi_shape* s = &a->shapes[page][op & 0xFF];
   uint8_t* state = &a->states[page][op & 0xFF];
-  if (*state == 0) *state = find_shape(a, fnabi_bytecode_find(op), s);
+  if (*state == 0) *state = find_shape(a, op, s);
+  *other = *state == OTHER;
   if (*state != SIMPLE || s->size > view->size - offset) return 0;
   bool bad = false;
   for (int i = 0; i < FNABI_SHAPE_SLOTS; i++)
@@ -231,22 +237,19 @@ static uint32_t accept_other(const fnabi_acceptor* a, uint32_t offset,
                              bool* ends) {
   const fnabi_function* f = a->f;
   const fnabi_bounds* of = a->of;
+  const fnabi_bytecode_op* row = fnabi_bytecode_find(f->view.code[offset]);
   reading r = {f->view.code, offset + 1, f->view.size};
-  unsigned op = f->view.code[offset];
-  const fnabi_bytecode_op* row = fnabi_bytecode_find(op);
-  if (row == NULL || row->since > f->view.major || op == FNABI_OP_BLOCK)
-    return 0;
   const fnabi_callee* called = NULL;
   fnabi_operand list, segments;
   const fnabi_operand* spans = NULL;
-  bool good = true, arguments = true, last = false;
+  bool good = true, arguments = true;
   for (const char* letter = row->operands; *letter != 0 && good; letter++) {
     switch (*letter) {
       case '>':
         arguments = false;
         break;
       case '.':
-        last = true;
+        *ends = true;
         break;
       case 'i':
       case 'r':
@@ -261,12 +264,12 @@ static uint32_t accept_other(const fnabi_acceptor* a, uint32_t offset,
         break;
       case '*':
         if (!take_list(&r, 2, &list))
-          return 0;
+          good = false;
         else if (called != NULL && arguments)
           good = accept_side(of, &list, called->arguments, spans);
         else if (called != NULL)
           good = accept_side(of, &list, called->results, NULL);
-        else if (op == FNABI_OP_RETURN && f->callee.readable)
+        else if (row->op == FNABI_OP_RETURN && f->callee.readable)
           good = accept_side(of, &list, f->callee.results, NULL);
         else
           good = accept_list(of, &list);
@@ -288,22 +291,22 @@ static uint32_t accept_other(const fnabi_acceptor* a, uint32_t offset,
         break;
     }
   }
-  if (!good || (op >= FNABI_OP_CALL_YIELDABLE &&
+  if (!good || (row->op >= FNABI_OP_CALL_YIELDABLE &&
                 (f->requirements & FNABI_REQUIRES_YIELD) == 0))
     return 0;
   if (called != NULL && !fnabi_fb_spend(&a->b->fb, called->cconv.size, 0))
     return 0;
-  *ends = last;
   return r.at - offset;
 }
 
 uint32_t fnabi_bytecode_accept(fnabi_acceptor* a, uint32_t offset, bool* ends) {
+  const fnabi_bytecode_view view = a->f->view;
   uint32_t size = 1;
-  *ends = false;
-  while (size != 0 && !*ends && offset < a->f->view.size) {
-    size = accept_simple(a, offset);
-    if (size == 0) size = accept_other(a, offset, ends);
-    offset += size;
+  bool last = false, other;
+  for (; size != 0 && !last && offset < view.size; offset += size) {
+    size = accept_simple(a, &view, offset, &other);
+    if (other) size = accept_other(a, offset, &last);
   }
+  *ends = last && size != 0;
   return offset;
 }

@@ -24,7 +24,8 @@ typedef struct check {
   fnabi_writer* w; /* NULL: findings are only counted */
   size_t findings, left_out;
   severity worst_left_out;
-  uint8_t *markers, *targets; /* of a function, a bit for each byte */
+  /* of a function, a bit for each byte; in one array */
+  uint8_t *markers, *targets;
   /* the function that is checked, and its state */
   size_t ordinal;
   const fnabi_function* f;
@@ -600,8 +601,8 @@ static bool check_function(check* c, size_t ordinal) {
                ? report_function(c, ERROR, FNABI_BYTECODE_TERMINATOR, 4, NULL,
                                  "the function is empty")
                : report_function(c, ERROR, FNABI_MODULE_RANGE, 0, NULL, "");
-  memset(c->markers, 0, bits_size(size));
-  memset(c->targets, 0, bits_size(size));
+  c->targets = c->markers + bits_size(size);
+  memset(c->markers, 0, 2 * bits_size(size));
   if (!fnabi_fb_spend(&c->b->fb, size, 0) || !check_code(c, &complete))
     return false;
   if (!complete) return true;
@@ -644,13 +645,11 @@ bool fnabi_bytecode_check_functions(fnabi_bytecode* b, fnabi_writer* w,
   for (size_t i = 0; i < b->function_count; i++)
     if (b->functions[i].view.size > largest)
       largest = b->functions[i].view.size;
-  size_t bytes = bits_size(largest);
-  c.markers = malloc(2 * bytes);
+  c.markers = malloc(2 * bits_size(largest));
   if (c.markers == NULL) {
     fnabi_fail(b->error, FNABI_MEMORY, 0, NULL);
     return false;
   }
-  c.targets = c.markers + bytes;
   bool ok = check_module(&c, sound);
   free(c.markers);
   *findings = c.findings;

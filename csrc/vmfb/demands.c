@@ -43,9 +43,8 @@ static bool write_dependencies(demands* d) {
   if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &count)) return false;
   size_t head = fnabi_pack_open(d->w);
   for (size_t i = 0; i < count; i++) {
-    if (!fnabi_fb_enter(&b->fb, field->table, place + 4 * i, &view) ||
-        !fnabi_fb_string(&b->fb, &view, &fields[DEPENDENCY_NAME], &name.data,
-                         &name.size))
+    if (!fnabi_fb_enter_string(&b->fb, field->table, &fields[DEPENDENCY_NAME],
+                               place + 4 * i, &view, &name.data, &name.size))
       return fnabi_fb_in_element(&b->fb, field->name, i);
     int64_t version = fnabi_fb_int(&b->fb, &view, &fields[DEPENDENCY_VERSION]);
     int64_t flags = fnabi_fb_int(&b->fb, &view, &fields[DEPENDENCY_FLAGS]);
@@ -243,8 +242,8 @@ static bool check_tables(demands* d, const fnabi_fb_field* field,
   fnabi_text name;
   if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &count)) return false;
   for (size_t i = 0; i < count && *code == FNABI_OK; i++) {
-    if (!fnabi_fb_enter(&b->fb, field->table, place + 4 * i, &view) ||
-        !fnabi_fb_string(&b->fb, &view, &fields[0], &name.data, &name.size))
+    if (!fnabi_fb_enter_string(&b->fb, field->table, &fields[0], place + 4 * i,
+                               &view, &name.data, &name.size))
       return fnabi_fb_in_element(&b->fb, field->name, i);
     if (name.size == 0)
       *code = FNABI_MODULE_NAME;

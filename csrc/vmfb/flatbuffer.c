@@ -219,9 +219,9 @@ HOT bool string_at(fnabi_fb* fb, size_t from, size_t* place, size_t* size) {
   return true;
 }
 
-bool fnabi_fb_string(fnabi_fb* fb, const fnabi_fb_view* view,
-                     const fnabi_fb_field* field, const char** text,
-                     size_t* size) {
+HOT bool string_of(fnabi_fb* fb, const fnabi_fb_view* view,
+                   const fnabi_fb_field* field, const char** text,
+                   size_t* size) {
   uint16_t at = view->shape->at[field->id];
   size_t place;
   *text = NULL;
@@ -231,6 +231,20 @@ bool fnabi_fb_string(fnabi_fb* fb, const fnabi_fb_view* view,
     return fnabi_fb_in_field(fb, field->name);
   *text = (const char*)fb->data + place;
   return true;
+}
+
+bool fnabi_fb_string(fnabi_fb* fb, const fnabi_fb_view* view,
+                     const fnabi_fb_field* field, const char** text,
+                     size_t* size) {
+  return string_of(fb, view, field, text, size);
+}
+
+bool fnabi_fb_enter_string(fnabi_fb* fb, const fnabi_fb_table* table,
+                           const fnabi_fb_field* field, size_t from,
+                           fnabi_fb_view* view, const char** text,
+                           size_t* size) {
+  return enter(fb, table, &fb->shapes[table->slot], from, view) &&
+         string_of(fb, view, field, text, size);
 }
 
 /* A vector of elements of `bytes` bytes. An empty one need not be aligned to

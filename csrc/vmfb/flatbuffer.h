@@ -143,6 +143,12 @@ bool fnabi_fb_string(fnabi_fb* fb, const fnabi_fb_view* view,
                      const fnabi_fb_field* field, const char** text,
                      size_t* size);
 
+/* Enters a table and reads one of its strings. */
+bool fnabi_fb_enter_string(fnabi_fb* fb, const fnabi_fb_table* table,
+                           const fnabi_fb_field* field, size_t from,
+                           fnabi_fb_view* view, const char** text,
+                           size_t* size);
+
 /* The elements of a vector of tables; the offset of element i is at
  * *place + 4 * i. Counts the elements as visited. */
 bool fnabi_fb_tables(fnabi_fb* fb, const fnabi_fb_view* view,

@@ -422,8 +422,8 @@ static bool find_again(check* c, const fnabi_fb_field* field, size_t place,
   fnabi_fb_view view;
   for (size_t i = 0; i < count; i++) {
     name* n = &names[filled];
-    if (!fnabi_fb_enter(&c->fb, field->table, place + 4 * i, &view) ||
-        !fnabi_fb_string(&c->fb, &view, text, &n->text, &n->size))
+    if (!fnabi_fb_enter_string(&c->fb, field->table, text, place + 4 * i, &view,
+                               &n->text, &n->size))
       return fnabi_fb_in_element(&c->fb, field->name, i);
     if (n->size == 0) continue; /* is reported by itself */
     if (!fnabi_fb_spend(&c->fb, n->size, place)) return false;
