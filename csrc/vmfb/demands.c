@@ -123,7 +123,7 @@ static bool collect(fnabi_bytecode* b, opcodes* used, uint8_t* passed,
     for (uint32_t o = 0; o < view->size; o += size) {
       size = fnabi_bytecode_measure(view, o, &sizes, &ignored);
       if (size == 0) {
-        *whole = false;
+        *whole &= o + 1 == view->size; /* an unused byte is none */
         break;
       }
       uint8_t number = view->code[o];

@@ -273,6 +273,16 @@ def test_a_plain_module_is_accepted_by_both(load: Load) -> None:
     assert answer_of(made({})).loads
 
 
+def test_an_unused_byte_after_the_code_of_a_function(load: Load) -> None:
+    """It is no instruction, whatever it is."""
+    for name, place in (("torch_mlp_transients", 3140), ("torch_views@3.13.0@vmvx", 2852)):
+        data = bytearray(SEEDS[name])
+        (length,) = struct.unpack_from("<i", data, place)
+        struct.pack_into("<i", data, place, length + 1)
+        assert class_of(answer_of(bytes(data)), load(bytes(data))) is None
+        assert answer_of(bytes(data)).loads
+
+
 @pytest.mark.parametrize("name", [each for each in EXAMPLES if each != CRASHES])
 def test_examples(name: str, load: Load) -> None:
     data = EXAMPLES[name]()
