@@ -177,6 +177,12 @@ OTHERS = {
         "INSERT INTO catalog FROM old",
         "DROP TABLE old",
     ),
+    "collation of past_files": (
+        "DROP TABLE past_files",
+        "CREATE TABLE past_files (file VARCHAR COLLATE NOCASE NOT NULL, module VARCHAR,"
+        " runs_on VARCHAR[], error VARCHAR COLLATE NOACCENT, digest BLOB, record BLOB,"
+        " since TIMESTAMP, until TIMESTAMP)",
+    ),
     "macro shown": ("CREATE MACRO shown() AS TABLE SELECT * FROM read_text('{0}')",),
     "macro duckdb_views": (
         "CREATE MACRO duckdb_views() AS TABLE SELECT content AS view_name FROM read_text('{0}')",

@@ -44,9 +44,11 @@ _OTHERS: _Kinds = {
     "schema": ("schemas", "schema_name", "schema_name <> 'main' AND NOT internal"),
     "constraint": ("constraints", "constraint_name", "constraint_type <> 'NOT NULL'"),
     "macro": ("functions", "function_name", "NOT internal"),
+    "collation of": ("tables", "table_name", "sql ILIKE '% COLLATE %'"),
 }
-"""What queries of fnabi do not use. To list them, DuckDB makes all of its own views and functions,
-which takes longer than all else that opens a catalog."""
+"""What queries of fnabi do not use, or what changes how queries and updates compare texts. To list
+them, DuckDB makes all of its own views and functions, which takes longer than all else that opens a
+catalog."""
 
 _TRIGGERS: _Kinds = {"trigger": ("triggers", "trigger_name", "true")}
 """What DuckDB has from 2.0 on."""
