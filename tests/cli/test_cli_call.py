@@ -550,6 +550,16 @@ def test_arrays_of_small_numbers_as_json() -> None:
         assert found == {"tensor": tensor}
 
 
+def test_arrays_of_small_complex_numbers_as_json() -> None:
+    """Their imaginary parts are kept."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    if not hasattr(ml_dtypes, "complex32"):
+        pytest.skip(f"ml_dtypes {ml_dtypes.__version__} has no complex32")
+    for dtype in (ml_dtypes.complex32, ml_dtypes.bcomplex32):
+        found = json_of(np.array([1.5 + 2j, complex(0, np.inf)], np.complex64).astype(dtype))
+        assert found["tensor"]["data"] == [[1.5, 2.0], [0.0, "inf"]]
+
+
 def test_tensors_inside_of_values_are_shown_as_arrays() -> None:
     tensor = fnabi.from_dlpack(np.zeros(2, np.float32))
     shown = "array([0., 0.], dtype=float32)"

@@ -309,7 +309,8 @@ def json_of(value: Any) -> Any:
 
 def _data(array: Any) -> Any:
     if array.dtype.type.__module__ == "ml_dtypes":
-        array = array.astype("int64" if "int" in array.dtype.name else "float64")
+        kinds = {"complex": "complex64", "int": "int64", "": "float64"}
+        array = array.astype(next(kinds[each] for each in kinds if each in array.dtype.name))
     if array.dtype.kind == "c":
         pairs = array.reshape(-1).view(array.real.dtype)
         array = pairs.reshape(*array.shape, 2)
