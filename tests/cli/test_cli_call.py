@@ -267,6 +267,8 @@ def test_lists_with_a_type_of_ml_dtypes() -> None:
         (f"int64=[-1,{2**63}]", f" (int64): {2**63} does not fit in int64"),
         (f"ui64=[-1,{2**63}]", " (ui64): -1 does not fit in uint64"),
         ("f16=[1,1e9]", " (f16): 1000000000.0 does not fit in float16"),
+        ("float4_e2m1fn=[6,7]", " (float4_e2m1fn): 7 does not fit in float4_e2m1fn"),
+        ("float6_e2m3fn=[NaN]", " (float6_e2m3fn): nan does not fit in float6_e2m3fn"),
         ("u8=[1]", ": unknown type u8; did you mean uint8?"),
         ("f32x4=[1, 2]", " (f32x4): a vector type, expected one whose elements are numbers"),
         ("f32x4[2]=0", " (f32x4[2]): a vector type, expected one whose elements are numbers"),

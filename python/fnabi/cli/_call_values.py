@@ -151,7 +151,11 @@ def _cast(what: str, found: Any, dtype: DType) -> Any:
         kept = numpy.isfinite(made)
         if is_whole:  # the sign, as 64 bits come back from the other kind unchanged
             kept = (made.astype(found.dtype) == found) & ((made < 0) == (found < 0))
-    if not numpy.all(kept | ~numpy.isfinite(found)):
+        elif dtype.bits < 8:  # without infinity and NaN: what is larger becomes the largest
+            kept = abs(found) <= float(numpy.array(numpy.inf).astype(made.dtype))
+        else:
+            kept |= ~numpy.isfinite(found)
+    if not numpy.all(kept):
         raise ArgumentError(f"{what}: {found[~kept].flat[0]} does not fit in {dtype}")
     return made
 
