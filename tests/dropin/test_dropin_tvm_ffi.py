@@ -820,6 +820,32 @@ def test_pickles_have_the_classes():
         assert type(copy.deepcopy(value)) is type(value)
 
 
+def test_deepcopy_refuses_what_is_not_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matcher of xgrammar, without fields, would share its state with the copy."""
+
+    @ours.dataclasses.py_class("test_dropin.NoFields")
+    class NoFields(ours.Object):
+        pass
+
+    made = NoFields()
+    assert not copy.deepcopy(made).same_as(made)
+
+    @ours.register_object("test_dropin.NoFields")
+    class Opaque(ours.Object):
+        pass
+
+    opaque = ours.Array([made])[0]
+    assert type(opaque) is Opaque
+    assert not copy.deepcopy(opaque).same_as(opaque)
+    record, attribute = type(Opaque.__fnabi_type__), Opaque.__fnabi_type__.attribute
+    monkeypatch.setattr(
+        record, "attribute", lambda _, name: None if name == "__ffi_new__" else attribute(name)
+    )
+    with pytest.raises(TypeError, match=r"^Type `test_dropin.NoFields` does not support deepcopy$"):
+        copy.deepcopy({"key": [opaque]})
+    assert copy.deepcopy([ours.Shape((1, 2))]) == [(1, 2)]
+
+
 PICKLED = [
     "t.Array([1, 'a'])",
     "t.List([1, t.Array([2])])",

@@ -16,6 +16,7 @@ from fnabi.calls.reflection import (
     ObjectClasses,
     ObjectType,
     TypeRecord,
+    fields_of,
     initialiser_fields,
     is_by_name,
 )
@@ -200,6 +201,13 @@ class Object(CObject):
         if type(self).__fnabi_type__.attribute("__ffi_shallow_copy__") is None:
             raise TypeError(f"Type `{type(self).__fnabi_type__.key}` does not support copy")
         return super().__copy__()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        record = type(self).__fnabi_type__
+        described = fields_of(type(self)) or record.attribute("__ffi_new__") is not None
+        if record.index >= _DYNAMIC and not described:  # a copy might share what it consists of
+            raise TypeError(f"Type `{record.key}` does not support deepcopy")
+        return super().__deepcopy__(memo)
 
     def __reduce__(self) -> Any:
         return _from_json, (api("ToJSONGraphString")(self, None),)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fnabi._base import lane
-from fnabi.calls.reflection import fields_of
+from fnabi.calls.reflection import Instance, fields_of
 from fnabi.dropin.tvm_ffi._dialect import (
     Object,
     api,
@@ -105,6 +105,7 @@ def _install_dataclass_dunders(
             setattr(cls, f"__{name.lower()}__", _compared(f"Recursive{name}"))
     if unsafe_hash:
         add("__hash__", _hashed)
+    add("__deepcopy__", Instance.__deepcopy__)
     add("__replace__", _replaced)
     setattr(cls, MARK, True)
     if match_args:
