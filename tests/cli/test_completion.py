@@ -259,6 +259,12 @@ def test_names_that_are_no_text_are_left_out(
         ("fnabi inspect no-such.vmfb --function n", []),
         ("fnabi call lib.so f @weights/o", ["@weights/other.vmfb"]),
         ("fnabi inspect @my", []),
+        ("fnabi inspect ~/weights/o", ["~/weights/other.vmfb"]),
+        ("fnabi inspect $HOME/weights/o", ["$HOME/weights/other.vmfb"]),
+        ('fnabi inspect "weights/o', ["weights/other.vmfb"]),
+        ("fnabi inspect 'my m", ["my module.vmfb"]),
+        ("fnabi inspect my\\ m", ["my module.vmfb"]),
+        ("fnabi stub --output=my\\ m", ["--output=my module.vmfb"]),
     ],
 )
 def test_fish(folder: Path, line: str, found: list[str]) -> None:

@@ -68,7 +68,8 @@ _FISH = r"""function __fnabi
     test (count $found) -gt 0; and printf '%s\n' $found
   else
     set -l length (string length -- "$head[2]")
-    for file in (__fish_complete_path (string sub -s (math $length + 1) -- "$current"))
+    set -l path (string sub -s (math $length + 1) -- "$current")
+    for file in (complete -C "__fish_command_without_completions $path")
       printf '%s\n' "$head[2]$file"
     end
   end
