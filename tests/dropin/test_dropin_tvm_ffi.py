@@ -1158,3 +1158,18 @@ def test_functions_without_a_name_are_not_registered():
     for name in (3, type("Callable", (), {"__call__": len})()):
         with pytest.raises(ValueError, match="expect string function name"):
             ours.register_global_func(name, len)
+
+
+def test_the_testing_functions_come_with_their_module() -> None:
+    """The extension of the original needs their library; here `testing` loads it."""
+    program = """
+        import sys
+        from importlib import import_module
+
+        package = import_module(sys.argv[1])
+        print(package.get_global_func("testing.echo", True))
+        import_module(f"{package.__name__}.testing")
+        print(package.get_global_func("testing.echo")(5))
+    """
+    assert run_apart(program, "tvm_ffi").split() == ["ffi.Function", "5"]
+    assert run_apart(program, "fnabi.dropin.tvm_ffi").split() == ["None", "5"]
