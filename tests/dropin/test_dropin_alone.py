@@ -98,14 +98,15 @@ def define():
     @py_class("tests.Alone")
     class Alone(tvm_ffi.Object):
         x: int
-for function in (define, lambda: tvm_ffi.structural_hash([1])):
+root = tvm_ffi.access_path.AccessPath.root
+for function in (define, lambda: tvm_ffi.structural_hash([1]), root):
     try: function()
     except Exception as problem: print(type(problem).__name__, problem)
 """
     )
     lines = told.splitlines()
     assert lines[0] == "None"
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert all("pip install apache-tvm-ffi" in line for line in lines[1:])
 
 

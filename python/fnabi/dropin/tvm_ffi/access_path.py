@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
-from fnabi.dropin.tvm_ffi._dialect import Object
+from fnabi.dropin.tvm_ffi._dialect import Object, api
 from fnabi.dropin.tvm_ffi.registry import register_object
 
 __all__ = ["AccessKind", "AccessPath", "AccessStep"]
@@ -42,7 +42,10 @@ class AccessPath(Object):
     @staticmethod
     def root() -> AccessPath:
         """Return the path to the object itself."""
-        return AccessPath._root()  # type: ignore[attr-defined,no-any-return]
+        make = getattr(AccessPath, "_root", None)
+        if make is None:  # without libtvm_ffi
+            make = api("reflection.AccessPath")  # raises an error that says so
+        return make()  # type: ignore[no-any-return]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AccessPath) and bool(self._path_equal(other))
