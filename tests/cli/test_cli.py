@@ -1022,6 +1022,24 @@ def test_options_that_are_lists_or_switches_may_be_repeated() -> None:
 
 
 @pytest.mark.parametrize(
+    "argv",
+    [
+        ["call", "a.so", "f"],
+        ["decode", "--format=csv", "a"],
+        ["diff", "--html", "a.vmfb", "b.vmfb"],
+        ["inspect", "--html", "a.vmfb"],
+        ["scan", "--format=csv", "a"],
+        ["stub", "a.vmfb"],
+    ],
+    ids=lambda argv: argv[0],
+)
+def test_an_output_is_not_standard_output(argv: list[str]) -> None:
+    done = run(*argv, "-o", "-")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.endswith("--output: expected a file, got '-'; ./- is a file of this name\n")
+
+
+@pytest.mark.parametrize(
     "argv", [["--help"], ["decode", "--help"], ["inspect", "--help"], ["verify", "--help"]]
 )
 def test_help(argv: list[str]) -> None:

@@ -65,6 +65,13 @@ def size(text: str) -> int:
     return number
 
 
+def output_file(text: str) -> str:
+    """Parse an option that names a file to write, which standard output is not."""
+    if text == "-":
+        raise argparse.ArgumentTypeError("expected a file, got '-'; ./- is a file of this name")
+    return text
+
+
 def open_module(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Module:
     from fnabi import vmfb
 

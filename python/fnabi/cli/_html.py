@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fnabi._base.files import write_whole
-from fnabi.cli._arguments import refuse_input, tell_empty
+from fnabi.cli._arguments import output_file, refuse_input, tell_empty
 from fnabi.cli._catalogs import is_catalog, open_catalog
 from fnabi.cli._ending import ended_by_signals
 from fnabi.vmfb._walk import walk
@@ -31,6 +31,7 @@ def add_html(verb: argparse.ArgumentParser, what: str) -> None:
     verb.add_argument(
         "-o",
         "--output",
+        type=output_file,
         metavar="FILE",
         help="with --html, the file to write (default: standard output)",
     )

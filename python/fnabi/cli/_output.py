@@ -8,7 +8,7 @@ import sys
 from importlib.util import find_spec
 
 from fnabi._base.progress import Wanted, write_json
-from fnabi.cli._arguments import whole
+from fnabi.cli._arguments import output_file, whole
 from fnabi.many._formats import FORMATS, PACKED, format_of
 
 
@@ -16,6 +16,7 @@ def add_output(verb: argparse.ArgumentParser, what: str) -> None:
     verb.add_argument(
         "-o",
         "--output",
+        type=output_file,
         metavar="FILE",
         help=f"{what}: FILE{', FILE'.join(FORMATS)}; the last two also with {' or '.join(PACKED)}",
     )

@@ -11,7 +11,14 @@ from fnabi._base.files import read_or_map, write_whole
 from fnabi._base.url import public
 from fnabi.calls import library
 from fnabi.calls._file_kind import source_kind
-from fnabi.cli._arguments import add_lenient, open_module, refuse_input, start_of, whole
+from fnabi.cli._arguments import (
+    add_lenient,
+    open_module,
+    output_file,
+    refuse_input,
+    start_of,
+    whole,
+)
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._screen import complain, one_line, where
 from fnabi.cli._streams import print_json
@@ -53,7 +60,11 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="generate code for this function alone; may be repeated",
     )
     verb.add_argument(
-        "-o", "--output", metavar="FILE", help="write to this file instead of standard output"
+        "-o",
+        "--output",
+        type=output_file,
+        metavar="FILE",
+        help="write to this file instead of standard output",
     )
     verb.add_argument(
         "--dim",

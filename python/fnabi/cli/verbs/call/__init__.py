@@ -14,7 +14,14 @@ from fnabi._base.text import did_you_mean, known_names
 from fnabi._base.url import is_remote
 from fnabi.calls import library, registry
 from fnabi.calls._library_file import why_none
-from fnabi.cli._arguments import is_module, no_function, refuse_input, refuse_swapped, start_of
+from fnabi.cli._arguments import (
+    is_module,
+    no_function,
+    output_file,
+    refuse_input,
+    refuse_swapped,
+    start_of,
+)
 from fnabi.cli._call_values import (
     ArgumentError,
     as_signature,
@@ -50,6 +57,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "-o",
         "--output",
+        type=output_file,
         metavar="FILE",
         help="save the numbers and arrays of the result, then the arrays that the function changed:"
         " all in FILE.npz by name; one in FILE.npy, several in FILE.0.npy, FILE.1.npy and so on",
