@@ -334,8 +334,9 @@ FNABI_API int64_t fnabi_iree_abi_decode(const char* data, size_t size,
  * Fails with FNABI_UNSUPPORTED for a type or a dtype that the ABI cannot
  * express, FNABI_IREE_ABI_NAMED and FNABI_IREE_ABI_DIM, FNABI_JSON_UTF8 for
  * text that is not UTF-8, FNABI_DEPTH for a signature that could not be decoded
- * again, as the decoder for the JSON of another key, and with
- * FNABI_IREE_ABI_DUPLICATE if such a key is "a" or "r". */
+ * again, as the decoder for the JSON of another key, with
+ * FNABI_IREE_ABI_DUPLICATE if such a key is "a" or "r", and with FNABI_MESSAGE
+ * for anything else that is no such signature. */
 FNABI_API int64_t fnabi_iree_abi_encode(const uint8_t* message, size_t size,
                                         uint8_t* out, size_t capacity,
                                         fnabi_error* error);

@@ -670,7 +670,8 @@ static bool encode_type(fnabi_reader* r, fnabi_writer* w, unsigned depth,
   size_t count;
   int64_t type;
   if (!fnabi_unpack_array(r, &count) || count == 0 ||
-      !fnabi_unpack_int(r, &type) ||
+      !fnabi_unpack_int(r, &type) || type < FNABI_TYPE_SCALAR ||
+      type > FNABI_TYPE_REF_ARRAY ||
       (elements(type) != 0 && count != elements(type)))
     return refuse_part(error, FNABI_MESSAGE, "a type of fnabi.types", NULL);
   switch (type) {

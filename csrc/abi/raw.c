@@ -337,7 +337,8 @@ static bool encode_value(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
   size_t count;
   int64_t type;
   if (!fnabi_unpack_array(r, &count) || count == 0 ||
-      !fnabi_unpack_int(r, &type) ||
+      !fnabi_unpack_int(r, &type) || type < FNABI_TYPE_SCALAR ||
+      type > FNABI_TYPE_REF_ARRAY ||
       (elements(type) != 0 && count != elements(type))) {
     fnabi_fail(error, FNABI_MESSAGE, 0, "a type of fnabi.types");
     return false;

@@ -174,6 +174,8 @@ static const bad_message refused[] = {
     {TEXT("\x92\xDD\xFF\xFF\xFF\xFF\x91\x0A"), FNABI_MESSAGE, "inputs[1]"},
     {TEXT(SIDES("\x90")), FNABI_MESSAGE, "inputs[0]"},
     {TEXT(SIDES("\x91\xA1x")), FNABI_MESSAGE, "inputs[0]"},
+    {TEXT(SIDES("\x91\x00")), FNABI_MESSAGE, "inputs[0]"},
+    {TEXT(SIDES("\x91\x0C")), FNABI_MESSAGE, "inputs[0]"},
     {TEXT(SIDES("\x91\x0B")), FNABI_UNSUPPORTED, "inputs[0]"},
     {TEXT(SIDES("\x91\x09")), FNABI_UNSUPPORTED, "inputs[0]"},
     {TEXT(SIDES("\x92\x0A\x0A")), FNABI_MESSAGE, "inputs[0]"},
