@@ -276,6 +276,10 @@ int64_t fnabi_scan_data(fnabi_scan* scan, const char* name, size_t name_size,
               -1,
               segments == NULL};
   fnabi_writer w = {out, capacity, 0};
+  if (!fnabi_needs_are_segments(m.segments, error)) {
+    error->offset = 0; /* the number of files, as for fnabi_scan_files */
+    return -1;
+  }
   switch (add_whole_module(scan, &m, lenient)) {
     case NO_MEMORY:
       return fnabi_fail(error, why_not(), 0, NULL);

@@ -517,8 +517,10 @@ static bool pack_all(needs* n) {
   return true;
 }
 
-/* Takes the bytes of segments that are not inside the data from a message. */
-static bool take_segments(needs* n, fnabi_text segments) {
+/* Reads a message of segments; with tables, takes the bytes of those that are
+ * not inside the data. */
+static bool read_segments(fnabi_text segments, fnabi_bytecode* b,
+                          fnabi_error* error) {
   fnabi_reader r = {(const uint8_t*)segments.data, segments.size, 0};
   size_t count = 0, members;
   if (segments.size != 0 && !fnabi_unpack_array(&r, &count)) goto refuse;
@@ -529,15 +531,20 @@ static bool take_segments(needs* n, fnabi_text segments) {
         !fnabi_unpack_int(&r, &ordinal) ||
         !fnabi_unpack_text(&r, &bytes.data, &bytes.size))
       goto refuse;
-    if (ordinal < 0 || (uint64_t)ordinal >= n->b->rodata_count) continue;
-    fnabi_rodata* segment = &n->b->rodata[ordinal];
+    if (b == NULL || ordinal < 0 || (uint64_t)ordinal >= b->rodata_count)
+      continue;
+    fnabi_rodata* segment = &b->rodata[ordinal];
     if (segment->data == NULL && segment->size == bytes.size)
       segment->data = (const uint8_t*)bytes.data;
   }
-  return true;
+  if (r.at == segments.size) return true;
 refuse:
-  fnabi_fail(n->error, FNABI_MESSAGE, r.at, "segments");
+  fnabi_fail(error, FNABI_MESSAGE, r.at, "segments");
   return false;
+}
+
+bool fnabi_needs_are_segments(fnabi_text segments, fnabi_error* error) {
+  return read_segments(segments, NULL, error);
 }
 
 /* Packs the message with the lists whose bits are in `wanted`; the others are
@@ -562,7 +569,7 @@ static int64_t write_needs(const char* data, size_t size, const fnabi_fb* known,
     memory->sizes = (fnabi_bytecode_sizes){{0}};
   }
   ok = ok && (!any || fnabi_bytecode_read_code(&b, data, size)) &&
-       take_segments(&n, segments);
+       read_segments(segments, &b, error);
   /* from here on also the steps of fnabi_reach */
   b.fb.work = 64 * ((uint64_t)size + segments.size) + (1 << 16);
   ok = ok && pack_all(&n);

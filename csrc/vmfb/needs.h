@@ -30,6 +30,9 @@ typedef struct fnabi_needs_memory {
 /* Frees all vectors but those of up to `kept` bytes. */
 void fnabi_needs_shrink(fnabi_needs_memory* memory, size_t kept);
 
+/* Whether a message is one of segments, as for fnabi_vmfb_needs_with. */
+bool fnabi_needs_are_segments(fnabi_text segments, fnabi_error* error);
+
 /* Fills in the devices that a module needs with their executable formats,
  * "local vmvx-bytecode-fb", and the names of its parameters, "model::w, scale".
  * A text has no data if there are none, or if fnabi_vmfb_needs would fail for

@@ -206,7 +206,8 @@ static int64_t scan_path(fnabi_scan* scan, const char* path,
 static void test_data(void) {
   fnabi_error error;
   uint8_t out[256];
-  static const uint8_t none[] = {0x90}, wrong[] = {0x91, 0x92, 0xA0};
+  static const uint8_t none[] = {0x90}, wrong[] = {0x91, 0x92, 0xA0},
+                       more[] = {0x90, 0x90};
   static const char* const paths[] = {"../tests/data/needs/params_vmvx.vmfb",
                                       "../tests/data/vmfb/scalars.vmfb"};
   for (size_t i = 0; i < 2; i++) {
@@ -222,6 +223,13 @@ static void test_data(void) {
                             sizeof out, &error) == 0);
     CHECK(fnabi_scan_data(memory, TEXT("m"), data, size, NULL, 0, false, out,
                           sizeof out, &error) == 0);
+    for (size_t cut = 1; cut <= sizeof wrong; cut++)
+      CHECK(fnabi_scan_data(memory, TEXT("m"), part, extent, wrong, cut, false,
+                            out, sizeof out, &error) == -1 &&
+            error.code == FNABI_MESSAGE && error.offset == 0);
+    CHECK(fnabi_scan_data(memory, TEXT("m"), part, extent, more, sizeof more,
+                          false, out, sizeof out, &error) == -1 &&
+          error.code == FNABI_MESSAGE);
     CHECK(fnabi_scan_rows(memory) == 3 * fnabi_scan_rows(file));
     CHECK(fnabi_scan_bad(memory) == 0);
     CHECK(fnabi_vmfb_needs_with(data, size, wrong, sizeof wrong, out, 0,

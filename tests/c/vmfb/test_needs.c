@@ -65,6 +65,7 @@ static void check_segments(void) {
   } messages[] = {
       {TEXT(""), UINT64_MAX},
       {TEXT("\x90"), UINT64_MAX},
+      {TEXT("\x90\x90"), 1}, /* more than one value */
       {TEXT("\x01"), 0},
       {TEXT("\x91\x01"), 1},
       {TEXT("\x91\x91\x01"), 2},
