@@ -305,11 +305,11 @@ int64_t fnabi_scan_files(fnabi_scan* scan, const uint8_t* message, size_t size,
                          size_t first, size_t limit, bool lenient,
                          int32_t* failed, fnabi_error* error) {
   fnabi_reader r = {message, size, 0};
-  size_t count, done = 0;
+  size_t count, i, done = 0;
   *failed = 0;
   if (!fnabi_unpack_array(&r, &count))
     return fnabi_fail(error, FNABI_MESSAGE, 0, "an array");
-  for (size_t i = 0; i < count; i++) {
+  for (i = 0; i < count; i++) {
     fnabi_text name;
     if (!fnabi_unpack_text(&r, &name.data, &name.size))
       return fnabi_fail(error, FNABI_MESSAGE, done, "names");
@@ -322,6 +322,8 @@ int64_t fnabi_scan_files(fnabi_scan* scan, const uint8_t* message, size_t size,
     if (*failed != 0) break;
     done++;
   }
+  if (i == count && r.at != size)
+    return fnabi_fail(error, FNABI_MESSAGE, done, "names");
   return (int64_t)done;
 }
 

@@ -157,6 +157,10 @@ static void test_unread(void) {
     CHECK(fnabi_scan_files(scan, absent, size, 2, 9, false, &failed, &error) ==
               -1 &&
           error.code == FNABI_MESSAGE);
+  static const uint8_t more[] = {0x91, 0xA1, 'a', 0xA0};
+  CHECK(fnabi_scan_files(scan, more, sizeof more, 1, 9, false, &failed,
+                         &error) == -1 &&
+        error.code == FNABI_MESSAGE && error.offset == 0);
   CHECK(fnabi_scan_rows(scan) == 1);
   fnabi_scan_fail(scan, TEXT("b"), FNABI_MEMORY, TEXT(""), &error);
   check_export(scan);
