@@ -541,8 +541,9 @@ FNABI_API int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
  * u16 size of a name and u16 size of extra fields; after those are the data. If
  * `needed` is below `origin`, there are no files: call again with the bytes from
  * `needed` on, twice at most. The last 66 KB are enough for the first call. Fails
- * as fnabi_vmfb_files does, and where there is no directory, since it does not
- * see how the file begins; offsets in errors are in the file. */
+ * as fnabi_vmfb_files does, where there is no directory, since it does not see
+ * how the file begins, and where the file would end after UINT64_MAX; offsets in
+ * errors are in the file. */
 FNABI_API int64_t fnabi_vmfb_directory(const char* data, size_t size,
                                        uint64_t origin, uint8_t* out,
                                        size_t capacity, fnabi_error* error);

@@ -59,6 +59,8 @@ static bool find_directory(directory* d, fnabi_error* error) {
   size_t last = d->size < END ? 0 : d->size - END;
   size_t first = last > COMMENT ? last - COMMENT : 0;
   size_t at = last;
+  if (d->size > UINT64_MAX - d->origin)
+    return damaged(error, d->origin, "a smaller origin");
   if (d->size < END)
     return damaged(error, d->origin + d->size, "an end record");
   while (!begins(data + at, END, "PK\x05\x06", 4) ||

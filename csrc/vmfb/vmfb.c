@@ -87,7 +87,8 @@ uint64_t fnabi_vmfb_extent(const char* data, size_t size) {
   }
   if (size < start + IDENTIFIER + 4) return start + IDENTIFIER + 4;
   if (memcmp(data + start + IDENTIFIER, "IREE", 4) != 0) return size;
-  return start + 4 + little(data + start, 4);
+  uint64_t flatbuffer = little(data + start, 4);
+  return start + 4 + (flatbuffer < IDENTIFIER ? IDENTIFIER : flatbuffer);
 }
 
 uint64_t fnabi_vmfb_rodata_base(const fnabi_fb* fb) {

@@ -215,6 +215,10 @@ static void check_wide(void) {
     CHECK(fnabi_vmfb_directory(end, SIZE, WIDE + RECORD - 1, out, sizeof out,
                                &error) == -1);
     check_error_is(&error, FNABI_MODULE_ZIP, WIDE + RECORD - 1 + 8, "");
+    /* or such that the file is larger than any */
+    CHECK(fnabi_vmfb_directory(end, SIZE, UINT64_MAX - 9, out, sizeof out,
+                               &error) == -1);
+    check_error_is(&error, FNABI_MODULE_ZIP, UINT64_MAX - 9, "");
     /* Without a locator the numbers are what they are. */
     CHECK(fnabi_vmfb_directory(end + 20, 22, ORIGIN, out, sizeof out, &error) ==
           -1);

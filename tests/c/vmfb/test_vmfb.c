@@ -37,6 +37,13 @@ static void check_extent(const char* data, size_t size) {
   release(part);
 }
 
+/* Also of a FlatBuffer whose size is too small for its head. */
+static void check_small_extent(void) {
+  static const char module[] = "\2\0\0\0\0\0\0\0IREE\0\0\0";
+  check_extent(module, sizeof module);
+  CHECK(fnabi_vmfb_extent(module, sizeof module) == 12);
+}
+
 static int check_file(const char* path) {
   size_t size;
   char* data = read_file(path, &size);
@@ -211,6 +218,7 @@ int main(int count, char** names) {
     for (int i = 1; i < count; i++) check_file(names[i]);
     return 0;
   }
+  check_small_extent();
   check_kinds();
   check_old();
   check_small_old();
