@@ -22,14 +22,15 @@ import pytest
 
 from fnabi import CallError, MissingPackageError, compat, invoke, iree_abi, vmfb
 from fnabi.dropin.iree_runtime import FunctionInvoker
-from fnabi.errors import ArgumentTypeError, RangeError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, RangeError
 from fnabi.run.invoke import Invoker
-from fnabi.types import Buffer, DType, RefArray, Scalar, Signature, Unknown
+from fnabi.types import Buffer, DType, HomogeneousList, List, RefArray, Scalar, Signature, Unknown
 from fnabi.types import Named as Argument
 from support.paths import DATA
 
 rt = pytest.importorskip("iree.runtime")
 
+INT = Scalar(DType("int32"))
 NEEDS = DATA / "needs"
 DEVICE = rt.Config("local-task").device
 I32 = np.array([1, 0], np.int32)
@@ -821,3 +822,54 @@ def test_pack_names_what_is_wrong() -> None:
         CallError, match=r"^Invoker: argument 0: expected keys that can be sorted: "
     ):
         marshaller.pack([Unknown()], [{1: 2, "a": 3}])
+
+
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (
+            lambda to: to.pack(1, [1]),
+            "Marshaller.pack: types: expected a sequence of types, got int",
+        ),
+        (
+            lambda to: to.pack([], 1),
+            "Marshaller.pack: values: expected a sequence of values, got int",
+        ),
+        (
+            lambda to: to.pack([List((INT, INT))], [1]),
+            "Invoker: argument 0: expected a list, got int",
+        ),
+        (
+            lambda to: to.pack([HomogeneousList(INT)], [1]),
+            "Invoker: argument 0: expected a list, got int",
+        ),
+        (
+            lambda to: to.unpack(1, []),
+            "Marshaller.unpack: types: expected a sequence of types, got int",
+        ),
+        (
+            lambda to: to.unpack([INT], []),
+            "Marshaller.unpack: packed: expected a VmVariantList, got list",
+        ),
+        (lambda to: invoke.Marshaller(1), "Marshaller: device: expected a HalDevice, got int"),
+        (lambda to: Invoker(1, DEVICE, 1), "Invoker: context: expected a VmContext, got int"),
+        (
+            lambda to: Invoker(Context(print), DEVICE, 1),
+            "Invoker: function: expected a VmFunction, got int",
+        ),
+    ],
+)
+def test_another_type_is_refused_by_name(make: Callable[[Any], Any], fault: str) -> None:
+    with pytest.raises(ArgumentTypeError, match=f"^{fault}$"):
+        make(invoke.Marshaller(DEVICE))
+
+
+def test_a_list_of_another_length_is_refused() -> None:
+    marshaller = invoke.Marshaller(DEVICE)
+    for type, value, expected in (
+        (List((INT, INT)), [1], "2 values"),
+        (RefArray(Unknown(), (1,)), [[]], "a list of elements and one of dims"),
+    ):
+        fault = f"Invoker: argument 0: expected {expected}, got 1"
+        with pytest.raises(ArgumentValueError, match=f"^{fault}"):
+            marshaller.pack([type], [value])

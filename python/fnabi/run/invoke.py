@@ -152,6 +152,8 @@ class Invoker:
         is_async: bool | None = None,
         convention: str | None = None,
     ) -> None:
+        check_attribute("Invoker: context", context, "invoke", "a VmContext")
+        check_attribute("Invoker: function", function, "reflection", "a VmFunction")
         reflection = function.reflection
         if is_async is None:
             is_async = reflection.get("iree.abi.model") == "coarse-fences"
@@ -228,6 +230,7 @@ class Marshaller:
         except ImportError as problem:
             why = why_unusable(problem, "iree-base-runtime")
             raise MissingPackageError(f"Marshaller: iree.runtime {why}") from None
+        check_attribute("Marshaller: device", device, "allocator", "a HalDevice")
         self._numpy = load_numpy("Marshaller")
         self._device = device
         self._view_class = self._runtime.HalBufferView
@@ -258,10 +261,16 @@ class Marshaller:
 
     def pack(self, types: Sequence[Type], values: Sequence[Any], where: str = "Invoker") -> Any:
         """Make a list of the runtime from one value per type; errors name `where`."""
-        if len(types) != len(values):
+        try:
+            count = len(types)
+            is_matched = count == len(values)
+        except TypeError:
+            check_attribute("Marshaller.pack: types", types, "__len__", "a sequence of types")
+            check_attribute("Marshaller.pack: values", values, "__len__", "a sequence of values")
+            raise
+        if not is_matched:
             raise ArgumentValueError(
-                f"Marshaller.pack: values: expected {len(types)}, one for each type,"
-                f" got {len(values)}"
+                f"Marshaller.pack: values: expected {count}, one for each type, got {len(values)}"
             )
         packed = self.new_list(len(values))
         for index, (type, value) in enumerate(zip(types, values, strict=True)):
@@ -275,12 +284,21 @@ class Marshaller:
     def unpack(self, types: Sequence[Type], packed: Any, where: str = "Invoker") -> list[Any]:
         """Convert a list of the runtime to one value per type; errors name `where`."""
         values = []
-        for index, type in enumerate(types):
+        try:
+            numbered = enumerate(types)
+        except TypeError:
+            check_attribute("Marshaller.unpack: types", types, "__iter__", "a sequence of types")
+            raise
+        for index, type in numbered:
             try:
                 values.append(self._pull(packed, index, type))
             except Unfit as problem:
                 text = f"{where}: result {index}: {problem}"
                 raise problem.kind(text) from problem.__cause__
+            except AttributeError:
+                where = "Marshaller.unpack: packed"
+                check_attribute(where, packed, "get_variant", "a VmVariantList")
+                raise
             except (IndexError, RuntimeError, ValueError) as problem:  # of the runtime
                 text = f"{where}: result {index}: expected {type}: {problem}"
                 raise CallError(text) from problem
@@ -303,10 +321,15 @@ class Marshaller:
         if isinstance(type.element, Null):
             packed.push_ref(self._buffer_view(value, None))
             return
+        if _count(value) != 2:
+            raise Unfit(
+                f"expected a list of elements and one of dims, got {len(value)} values",
+                ArgumentValueError,
+            )
         values, dims = value
         sublist = self.new_list(2)
-        self._push_list(sublist, (type.element,) * len(values), values)
-        self._push_list(sublist, (_DIM,) * len(dims), dims)
+        self._push_list(sublist, (type.element,) * _count(values), values)
+        self._push_list(sublist, (_DIM,) * _count(dims), dims)
         packed.push_list(sublist)
 
     def _push_null(self, packed: Any, type: Null, value: Any) -> None:
@@ -330,6 +353,8 @@ class Marshaller:
             raise Unfit(unfit_number(dtype, value), RangeError)
 
     def _push_list(self, packed: Any, types: Sequence[Type], values: Sequence[Any]) -> None:
+        if _count(values) != len(types):
+            raise Unfit(f"expected {len(types)} values, got {len(values)}", ArgumentValueError)
         sublist = self.new_list(len(types))
         for type, value in zip(types, values, strict=True):
             self._push(sublist, type, value)
@@ -527,7 +552,7 @@ _PUSH: dict[type, Callable[[Marshaller, Any, Any, Any], None]] = {
     Tuple: lambda to, packed, type, value: to._push_list(packed, type.items, value),
     Dict: lambda to, packed, type, value: to._push_list(packed, _slots(type), value),
     HomogeneousList: lambda to, packed, type, value: to._push_list(
-        packed, (type.element,) * len(value), value
+        packed, (type.element,) * _count(value), value
     ),
     RefArray: Marshaller._push_array,
     Null: lambda to, packed, type, value: to._push_null(packed, type, value),
@@ -545,6 +570,13 @@ _PULL: dict[type, Callable[[Marshaller, Any, int, Any], Any]] = {
     RefArray: Marshaller._pull_array,
 }
 """Converts an element of such a list."""
+
+
+def _count(values: Any) -> int:
+    try:
+        return len(values)
+    except TypeError:
+        raise Unfit(f"expected a list, got {type_name(values)}") from None
 
 
 def _slots(type: Dict) -> tuple[Type, ...]:
