@@ -908,6 +908,13 @@ def test_errors_of_the_runtime_from_standard_input(monkeypatch, run) -> None:
     assert "\n\nexecutable-damaged: " in out
 
 
+def test_errors_are_explained_also_without_the_module(run, here: Path) -> None:
+    (here / "error.txt").write_text("required module 'hal' not registered on the context\n")
+    status, out, err = run("explain", "--file=m.vmfb", "error.txt")
+    assert (status, err) == (3, "fnabi: m.vmfb: No such file or directory\n")
+    assert "line 1: " in out
+
+
 def test_a_table_on_a_stream_that_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 

@@ -51,15 +51,15 @@ def run(arguments: argparse.Namespace) -> int:
             data = bytes(read_stream(opened))
     is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # as of PowerShell
     text = data.decode("utf-16" if is_wide else "utf-8", "replace")
-    fault: FormatError | None = None
+    fault: FormatError | OSError | None = None
     if arguments.file is None:
         found = explain(text)
     else:
         try:
             with open_module(arguments.file, arguments.lenient) as module:
                 found = explain(text, module)
-        except FormatError as problem:  # which may be why the runtime failed
-            if is_module(file):
+        except (FormatError, OSError) as problem:  # which may be why the runtime failed
+            if isinstance(problem, FormatError) and is_module(file):
                 words = ["explain", arguments.file, "--file", file]
                 refuse_swapped(arguments, "TEXT and FILE", words)
             found, fault = explain(text), problem
