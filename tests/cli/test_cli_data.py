@@ -875,7 +875,9 @@ def test_a_failure_does_not_wait_for_input(tmp_path: Path) -> None:
         (b"PAR1", "damaged Parquet: "),
         (b"ARROW1\0\0", "damaged Arrow file: "),
         (b"\xff\xff\xff\xff\x10", "damaged Arrow stream: "),
-        (b"a,sig\n1,2\n1,2,3\n", "damaged CSV: CSV parse error: Expected 2 columns, got 3: 1,2,3"),
+        (b"a,sig\n1,2\n1,2,3\n", "damaged CSV: CSV parse error: Expected 2 columns, got 3 in row "),
+        (b'a,sig\n1,"2\n3"\n1,\xff\n', "damaged CSV: In CSV column #1: CSV conversion error to "
+         "string: invalid UTF8 data in row 2\n"),
         (b'{"sig":"I1!R1!"}\n{"sig":}\n', "damaged lines of JSON: JSON parse error: "),
         (gzip.compress(b"sig\nI1!R1!\n" * 99, mtime=0)[:-9], "damaged compressed data: "),
     ],
@@ -889,6 +891,13 @@ def test_damaged_files(
     told = capsys.readouterr().err
     assert told.startswith(f"fnabi: {path}: {problem}")
     assert os.listdir(tmp_path) == ["in"]
+
+
+def test_a_damaged_row_far_into_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "in"
+    path.write_bytes(b"a,sig\n" + b"1,2\n" * 3_000_000 + b"1,2,3\n")
+    assert decode(path, "-o", tmp_path / "out.parquet", "--max-errors=100%") == 1
+    assert " in row 3000001: 1,2,3\n" in capsys.readouterr().err
 
 
 def test_a_table_that_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -530,15 +530,33 @@ def _csv(_: Source, units: Units, select: Select, text: _Text) -> Table:
     schema = select(pyarrow.schema([(name, pyarrow.string()) for name in names]))
     is_single = len(names) == 1  # an empty line is a row of it, whose value is null
 
-    def parse(rows: bytes) -> Any:
+    def parse(rows: bytes, before: int) -> Any:
         if rows.startswith(BOM_UTF8):  # a value of the file, of which pyarrow takes one away
             rows = BOM_UTF8 + rows
         if not rows.endswith(b"\n"):  # where pyarrow takes a null at the end for a text
             rows += b"\n"
+        try:
+            return read(rows)
+        except pyarrow.ArrowInvalid:
+            pass
+        try:  # again, as pyarrow has the number of the row where one thread reads
+            return read(rows, use_threads=False)
+        except pyarrow.ArrowInvalid as problem:  # and counts the rows of the block
+            text = re.sub(
+                r"Row #(\d+): (.*?, got \d+|.*)",
+                lambda at: f"{at[2]} in row {before + int(at[1])}",
+                str(problem),
+                count=1,
+            )
+            raise pyarrow.ArrowInvalid(text) from None
+
+    def read(rows: bytes, **threads: bool) -> Any:
         # not as a stream, which pyarrow reads in a thread that may outlive the interpreter
         return module.read_csv(
             own(rows),
-            read_options=module.ReadOptions(block_size=len(rows) + 1, column_names=names),
+            read_options=module.ReadOptions(
+                block_size=len(rows) + 1, column_names=names, **threads
+            ),
             parse_options=module.ParseOptions(
                 newlines_in_values=True, ignore_empty_lines=not is_single
             ),
@@ -557,7 +575,7 @@ def _csv(_: Source, units: Units, select: Select, text: _Text) -> Table:
             lines.skip(units.first)
         for rows in lines.rows(_BLOCK):
             if is_single or rows.strip(b"\r\n"):
-                table = parse(rows)
+                table = parse(rows, row)
                 row += table.num_rows
                 units.begin(lines.at + len(rows), row)
                 yield from table.to_batches()
