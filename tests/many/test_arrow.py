@@ -1013,6 +1013,17 @@ def test_decode_frees_its_memory_without_a_collection() -> None:
         gc.enable()
 
 
+def test_frames_of_pandas_need_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"sig": ["I1!R1!"], "inputs": [[]], "results": [[]]})
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    missing = r"pyarrow is not installed \(pip install pyarrow\)$"
+    with pytest.raises(fnabi.MissingPackageError, match=rf"^arrow\.decode: {missing}"):
+        fnabi.arrow.decode(frame, "sig")
+    with pytest.raises(fnabi.MissingPackageError, match=rf"^arrow\.encode: {missing}"):
+        fnabi.arrow.encode(frame, "text")
+
+
 def test_frames_of_pandas_that_are_not_encoded() -> None:
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")

@@ -34,8 +34,15 @@ from fnabi._base.capsule import (
     new_struct,
     open_arrays,
 )
+from fnabi._base.packages import why_unusable
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, NotFoundError, type_name
+from fnabi.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    MissingPackageError,
+    NotFoundError,
+    type_name,
+)
 from fnabi.many.columns import Columns
 from fnabi.many.columns._encode import check_names, encode_array, numbers_read
 from fnabi.many.columns._part import ABIS, Abi, AnyAbi, check_abi
@@ -348,7 +355,11 @@ class _Frame(ABC):
 
 class _Pandas(_Frame):
     def pick(self, names: list[str], where: str) -> Any:
-        pyarrow = import_module("pyarrow")
+        try:
+            pyarrow = import_module("pyarrow")
+        except ImportError as problem:
+            why = why_unusable(problem, "pyarrow")
+            raise MissingPackageError(f"{where.partition(':')[0]}: pyarrow {why}") from None
         found = [(i, name) for i, name in enumerate(self.names) if name in names]
         try:
             arrays = [pyarrow.array(self._frame.iloc[:, i], from_pandas=True) for i, _ in found]
