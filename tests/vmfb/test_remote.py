@@ -631,6 +631,23 @@ def test_encoded_urls_of_local_files(tmp_path: Path) -> None:
         vmfb.open((tmp_path / "no %.vmfb").as_uri())
 
 
+@pytest.mark.parametrize("name", ["a[1]", "a*", "a?b"])
+def test_encoded_wildcards_are_no_pattern(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / name / name
+    folder.mkdir(parents=True)
+    (tmp_path / "a1").mkdir()
+    for each in (folder / "m.vmfb", tmp_path / name / f"{name}.vmfb", tmp_path / "a1" / "m.vmfb"):
+        shutil.copy(MODULE, each)
+    url = (tmp_path / name).as_uri()
+    inside = folder.as_uri()
+    for end in ("", "/"):
+        rows = [*vmfb.scan(url + end).rows()]
+        assert {row.file for row in rows} == {f"{url}/{name}/m.vmfb", f"{url}/{name}.vmfb"}
+        assert all(row.error is None for row in rows)
+    assert {row.file for row in vmfb.scan(inside).rows()} == {f"{inside}/m.vmfb"}
+    assert {row.file for row in vmfb.scan(f"{inside}.vmfb").rows()} == {f"{inside}.vmfb"}
+
+
 def test_protocols_in_capitals(http: Server, tmp_path: Path) -> None:
     """They are those in lower case, under which a file has its name."""
     place = http.url.removeprefix("http://")

@@ -139,9 +139,12 @@ def _store_of(url: str, options: dict[str, Any], roots: dict[str, str]) -> Store
         return HfStore(fs, path, options)
     store = Store(fs, path, options)
     store.outer = outer_of(url)
-    if opened != url and "::" not in url and is_pattern(opened) == is_pattern(url):
+    if opened != url and "::" not in url:
         # What is listed is below the folder that was given, by which catalogs know their files.
-        there, given = (folder_of(each)[0].rstrip("/") for each in (opened, url))
+        store.is_plain = not is_pattern(url)  # whatever it is decoded to
+        there, given = (
+            (each if store.is_plain else folder_of(each)[0]).rstrip("/") for each in (opened, url)
+        )
         store.alias = there.removeprefix("file://"), given
     return store
 

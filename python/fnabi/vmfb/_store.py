@@ -19,6 +19,7 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from glob import escape
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -90,6 +91,7 @@ class Store:
     Attributes:
         fs: The file system.
         path: The URL as the file system has it, with its secrets.
+        is_plain: Whether the path is no pattern, although it may look like one.
         alias: What replaces a folder of the file system in the names of files: the folder, and a
             URL.
         outer: What follows a name in its URL, such as ``::file:///a.zip``.
@@ -105,6 +107,8 @@ class Store:
 
     tells_versions: ClassVar[bool] = False
     """Whether each answer has the version of the object, so that nobody has to ask for it."""
+
+    is_plain: bool = False
 
     alias: tuple[str, str] | None = None
 
@@ -234,7 +238,7 @@ class Store:
 
         """
         path = self.path
-        if set(path) & {*self.wildcards}:
+        if not self.is_plain and set(path) & {*self.wildcards}:
             return await self._matching(path)
         if not status and path.endswith(suffix):
             return {path: {}}
@@ -245,15 +249,16 @@ class Store:
             infos = await self.call("find", path, detail=True)
             return {name: info for name, info in infos.items() if name.endswith(suffix)}
         folder = f"{path.rstrip('/')}/" if path else ""  # nothing names all of an archive
-        return await self._matching(f"{folder}**/*{suffix}")
+        return await self._matching(f"{escape(folder)}**/*{suffix}", folder)
 
-    async def _matching(self, pattern: str) -> dict[str, Any]:
+    async def _matching(self, pattern: str, root: str | None = None) -> dict[str, Any]:
         """List the folders of a pattern concurrently, one level after the other.
 
         The file systems of fsspec do so too, but leave out the folders that they cannot list.
         """
-        first = min(pattern.find(each) for each in self.wildcards if each in pattern)
-        root = pattern[: pattern.rfind("/", 0, first) + 1]
+        if root is None:
+            first = min(pattern.find(each) for each in self.wildcards if each in pattern)
+            root = pattern[: pattern.rfind("/", 0, first) + 1]
         deepest = len(pattern) if "**" in pattern else pattern.count("/", len(root))
         fits = matcher(pattern)
 
