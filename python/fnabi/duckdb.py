@@ -15,6 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from fnabi._base.arguments import check_attribute, check_text
+from fnabi._base.text import quoted
 from fnabi.errors import ArgumentValueError
 from fnabi.many import _engine as engine
 from fnabi.many.catalog import Catalog
@@ -136,16 +137,18 @@ def attach(
         name = os.path.splitext(os.path.basename(store.path))[0]
     check_text("duckdb.attach: name", name)
     if not name or {"\0", '"'} & {*name}:
-        raise ArgumentValueError(f"duckdb.attach: name: expected text without quotes, got {name!r}")
+        raise ArgumentValueError(
+            f"duckdb.attach: name: expected text without quotes, got {quoted(name)}"
+        )
     if name.lower() in _SCHEMAS:  # in whose place no query finds either
         text = "expected another name than those of DuckDB's own schemas"
-        raise ArgumentValueError(f"duckdb.attach: name: {text}, got {name!r}")
+        raise ArgumentValueError(f"duckdb.attach: name: {text}, got {quoted(name)}")
     hidden = f"{name} (catalog)"
     with connection.cursor() as own:  # which has a transaction of its own
         found = "SELECT 1 FROM system.main.duckdb_databases() WHERE lower(database_name) = lower("
         if own.execute(f"{found}{literal(name)})").fetchall():
             raise ArgumentValueError(
-                f"duckdb.attach: name: the connection already has a database {name!r}"
+                f"duckdb.attach: name: the connection already has a database {quoted(name)}"
             )
         own.execute(f"DETACH DATABASE IF EXISTS {quoted_name(hidden)}")
         store.attach(own, hidden)

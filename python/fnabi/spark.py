@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fnabi._base.arguments import check_attribute
 from fnabi._base.files import Options
+from fnabi._base.text import quoted
 from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from fnabi.many import _engine as engine
 from fnabi.many.columns._part import AnyAbi
@@ -103,7 +104,7 @@ def _resolve(names: list[str], column: str) -> str:
     found = [name for name in names if name.lower() == column.lower()]
     if len(found) > 1:
         raise ArgumentValueError(
-            f"spark.decode: column: several columns have the name {column!r}, expected one"
+            f"spark.decode: column: several columns have the name {quoted(column)}, expected one"
         )
     return found[0] if found else column
 

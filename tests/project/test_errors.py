@@ -572,6 +572,35 @@ def test_values_that_cannot_be_shown(call: Callable[[], object]) -> None:
     assert len(str(caught.value).encode()) < 300
 
 
+LONG = "x" * 5000
+
+REPEATED: list[Callable[[], object]] = [
+    lambda: fnabi.DType.from_format(LONG),
+    lambda: fnabi.DType.from_numpy(LONG),
+    lambda: fnabi.Device(LONG),
+    lambda: fnabi.get_global_func(LONG),
+    lambda: fnabi.get_type(LONG),
+    lambda: MODULE.exports[LONG],
+    lambda: MODULE.runs_on(LONG),
+    lambda: new_catalog().update(".", max_removed=LONG),
+    lambda: new_catalog().diff(LONG),
+    lambda: arrow.decode(batch(), LONG),
+    lambda: bytecode.find(MODULE, LONG),
+    lambda: compat.compare(MODULE, MODULE, runtime=LONG),
+    lambda: declaration.parse("", inputs=LONG),
+    lambda: extract.extract(MODULE.rodata, ".", LONG),
+    lambda: tensor.dtype_parts(LONG),
+]
+"""Calls with a long text that is wrong."""
+
+
+@pytest.mark.parametrize("call", REPEATED, ids=map(str, range(len(REPEATED))))
+def test_an_error_does_not_repeat_a_long_text(call: Callable[[], object]) -> None:
+    with pytest.raises(fnabi.FnabiError) as caught:
+        call()
+    assert len(str(caught.value)) < 500
+
+
 def cases(table: dict[str, list[Any]]) -> list[Any]:
     return [
         pytest.param(name, call, id=f"{name}-{index}")

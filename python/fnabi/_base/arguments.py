@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from fnabi._base.text import cut, is_utf8
+from fnabi._base.text import is_utf8, quoted
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, shown_int, type_name
 
 T = TypeVar("T")
-
-_SHOWN = 200
-"""The most characters of an argument that an error shows."""
 
 
 def argument_error(
@@ -28,7 +25,7 @@ def argument_error(
 
     """
     if isinstance(value, types):
-        shown = shown_int(value) if isinstance(value, int) else cut(repr(value), _SHOWN)
+        shown = shown_int(value) if isinstance(value, int) else quoted(value)
         return ArgumentValueError(f"{where}: expected {expected}, got {shown}{hint}")
     return ArgumentTypeError(f"{where}: expected {expected}, got {type_name(value)}{hint}")
 

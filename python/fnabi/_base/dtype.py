@@ -12,7 +12,7 @@ import msgspec
 from fnabi._base.arguments import argument_error
 from fnabi._base.core import Data, data_bytes
 from fnabi._base.packages import why_unusable
-from fnabi._base.text import cut
+from fnabi._base.text import cut, quoted
 from fnabi.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -284,7 +284,8 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
             given = numpy.dtype(dtype)
         except (TypeError, ValueError, RecursionError) as problem:
             if isinstance(dtype, str):
-                raise ArgumentValueError(f"DType.from_numpy: dtype: {problem}") from problem
+                why = cut(str(problem), _LONGEST)
+                raise ArgumentValueError(f"DType.from_numpy: dtype: {why}") from problem
             raise ArgumentTypeError(
                 f"DType.from_numpy: dtype: expected a NumPy dtype, got {type_name(dtype)}"
             ) from problem
@@ -311,7 +312,9 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         match = re.fullmatch(_FORMAT, format) if isinstance(format, str) else None
         if not match:
             if isinstance(format, str):
-                raise ArgumentValueError(f"DType.from_format: format: no DType for {format!r}")
+                raise ArgumentValueError(
+                    f"DType.from_format: format: no DType for {quoted(format)}"
+                )
             raise ArgumentTypeError(
                 f"DType.from_format: format: expected str, got {type_name(format)}"
             )
@@ -320,12 +323,12 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
             size = struct.calcsize(order + (code or pair[-1].lower()))
         except struct.error as problem:
             raise ArgumentValueError(
-                f"DType.from_format: format: {format!r}: {problem}"
+                f"DType.from_format: format: {quoted(format)}: {problem}"
             ) from problem
         if order in _FOREIGN and size > 1:
             raise ArgumentValueError(
-                f"DType.from_format: format: {format!r} is not in the byte order of this machine;"
-                " convert the elements first"
+                f"DType.from_format: format: {quoted(format)} is not in the byte order of this"
+                " machine; convert the elements first"
             )
         if pair:
             return cls("complex", 2 * 8 * size)
@@ -348,6 +351,9 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
 
 _numpy_of: dict[DType, np.dtype[Any]] = {}
 """The NumPy dtypes of those with one lane that NumPy or ml_dtypes has, which are few."""
+
+_LONGEST = 200
+"""The most characters of an error of NumPy, which repeats the argument."""
 
 _of_number: dict[int, DType] = {}
 """By NumPy's number of a dtype, which needs no memory as a hash of the dtype does."""

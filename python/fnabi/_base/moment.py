@@ -10,6 +10,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TypeAlias
 
+from fnabi._base.text import quoted
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, type_name
 
 Moment: TypeAlias = "str | datetime | date"
@@ -52,7 +53,9 @@ def parse_moment(value: Moment, where: str) -> datetime:
             f"{where}: {str(value)!r} is out of range, expected a time from {_RANGE}"
         ) from None
     except (ValueError, OSError):  # the last for times beyond those of the system
-        raise ArgumentValueError(f"{where}: expected {EXPECTED}, got {str(value)!r}") from None
+        raise ArgumentValueError(
+            f"{where}: expected {EXPECTED}, got {quoted(str(value))}"
+        ) from None
 
 
 def _utc(value: Moment) -> datetime:

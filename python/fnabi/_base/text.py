@@ -94,6 +94,15 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
+_QUOTED = 200
+"""The most characters of an argument that an error shows."""
+
+
+def quoted(value: object) -> str:
+    """Return the repr of an argument, as an error shows it."""
+    return cut(repr(value), _QUOTED)
+
+
 def is_utf8(text: str) -> bool:
     """Return whether a text has no surrogates, which UTF-8 lacks."""
     return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)

@@ -20,6 +20,7 @@ import msgspec
 from fnabi._base import core
 from fnabi._base.arguments import argument_error
 from fnabi._base.core import Data
+from fnabi._base.text import quoted
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentValueError
 from fnabi.types import Named, Signature, Type
@@ -152,7 +153,7 @@ def _known(values: int | str | None, argument: str) -> tuple[int, object]:
         letters = "" if values == "v" else values
         if letters.strip("iIfFr"):
             raise ArgumentValueError(
-                f"declaration.parse: {argument}: expected letters of 'iIfFr', got {values!r}"
+                f"declaration.parse: {argument}: expected letters of 'iIfFr', got {quoted(values)}"
             )
         return len(letters), letters.encode()
     if isinstance(values, int) and 0 <= values < 1 << 63:

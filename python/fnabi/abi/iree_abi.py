@@ -26,6 +26,7 @@ from fnabi import types
 from fnabi._base import core, records
 from fnabi._base.arguments import check_type
 from fnabi._base.core import Data
+from fnabi._base.text import quoted
 from fnabi._fnabi import lib
 from fnabi.errors import TOO_DEEP, ArgumentTypeError, ArgumentValueError, Mismatch, type_name
 from fnabi.types import (
@@ -281,9 +282,11 @@ def _bind(
         ]
         if len(places) != 1:
             many = "several arguments have this name" if places else "unknown name"
-            raise ArgumentTypeError(f"{where}: argument {name!r}: {many}")
+            raise ArgumentTypeError(f"{where}: argument {quoted(name)}: {many}")
         if places[0] in bound:
-            raise ArgumentTypeError(f"{where}: argument {name!r}: given by position and by keyword")
+            raise ArgumentTypeError(
+                f"{where}: argument {quoted(name)}: given by position and by keyword"
+            )
         bound[places[0]] = value
     for place, type in enumerate(inputs):
         if place not in bound:
@@ -476,7 +479,7 @@ def _dims(values: Iterable[Any]) -> list[int]:
         except TypeError:  # an array has __index__ as well
             dim = -1
         if dim < 0:
-            raise Mismatch(f"dim {place}: expected an int of 0 or more, got {value!r}")
+            raise Mismatch(f"dim {place}: expected an int of 0 or more, got {quoted(value)}")
         dims.append(dim)
     return dims
 

@@ -17,6 +17,7 @@ import msgspec
 from fnabi._base import core, records
 from fnabi._base.arguments import argument_error, check_type, iterator_of
 from fnabi._base.core import Data
+from fnabi._base.text import quoted
 from fnabi._fnabi import lib
 from fnabi.abi._mangle import SipSignatureMangler, SipSignatureParser
 from fnabi.errors import TOO_DEEP, ArgumentTypeError, ArgumentValueError, Mismatch, type_name
@@ -336,7 +337,9 @@ def _unflatten(node: Node, flat: list[Any]) -> Any:
     if len(values) < len(node.children):
         keys = [key for key, _ in node.children]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ArgumentValueError(f"sip.unflatten: structure: the key {twice!r} is there twice")
+        raise ArgumentValueError(
+            f"sip.unflatten: structure: the key {quoted(twice)} is there twice"
+        )
     return [values[key] for key in range(len(values))] if _is_dense(node) else values
 
 

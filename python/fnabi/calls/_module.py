@@ -22,6 +22,7 @@ from typing import Any
 
 from fnabi._base import lane
 from fnabi._base.files import check_regular, path_text
+from fnabi._base.text import quoted
 from fnabi.calls import library
 from fnabi.calls.reflection import Instance, fields_of
 from fnabi.calls.registry import describe
@@ -148,7 +149,9 @@ class Module(Instance):
             function = self._global("GetFunction")(self, name, query_imports)
         if function is None:
             where = f"a module of kind {self.kind!r}"
-            raise NotFoundError(f"Module.get_function: name: {where} has no function {name!r}")
+            raise NotFoundError(
+                f"Module.get_function: name: {where} has no function {quoted(name)}"
+            )
         self._keep()
         function.__name__ = name
         function.__doc__ = self._global("GetFunctionDoc")(self, name, query_imports)

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fnabi._base import lane
 from fnabi._base.files import check_regular, path_text
-from fnabi._base.text import known_names
+from fnabi._base.text import known_names, quoted
 from fnabi._base.url import is_remote, public
 from fnabi.calls import _stand_in as stand_in
 from fnabi.calls import registry, schema
@@ -133,7 +133,7 @@ class Functions(Mapping[str, "lane.Function"]):
         function = self._made.get(name)
         if function is None:
             if name not in self._names:
-                raise MissingKeyError(f"the library has no function {name!r}")
+                raise MissingKeyError(f"the library has no function {quoted(name)}")
             function = self._made[name] = self._make(name)
         return function
 
@@ -251,7 +251,7 @@ class Library(lane.Lookup):
             hint = f"; {why_none(self.file)}"
             if self.file.registers_functions:
                 hint += ", for fnabi.get_global_func"
-        return f"{self.path} has no function {name!r}{hint}"
+        return f"{self.path} has no function {quoted(name)}{hint}"
 
     def __contains__(self, name: object) -> bool:
         return name in self.functions

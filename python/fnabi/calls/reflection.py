@@ -48,7 +48,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from fnabi._base import lane
-from fnabi._base.text import did_you_mean
+from fnabi._base.text import did_you_mean, quoted
 from fnabi.calls import schema
 from fnabi.calls._array import Array, List
 from fnabi.calls._map import Dict, Map
@@ -385,7 +385,7 @@ def get_type(type_key: str) -> ObjectType:
         index = None
     if index is None or index < _FIRST:
         hint = did_you_mean(type_key, list_type_keys())
-        raise NotFoundError(f"get_type: type_key: no type has the key {type_key!r}{hint}")
+        raise NotFoundError(f"get_type: type_key: no type has the key {quoted(type_key)}{hint}")
     return _classes_of_fnabi.refreshed(index)
 
 

@@ -37,7 +37,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from fnabi._base import lane
-from fnabi._base.text import did_you_mean
+from fnabi._base.text import did_you_mean, quoted
 from fnabi.calls import schema
 from fnabi.errors import (
     ArgumentTypeError,
@@ -105,7 +105,9 @@ def get_global_func(name: str, allow_missing: bool = False) -> lane.Function | N
         function = None
     if function is None and not allow_missing:
         hint = did_you_mean(name, list_global_func_names())
-        raise NotFoundError(f"get_global_func: name: no global function is named {name!r}{hint}")
+        raise NotFoundError(
+            f"get_global_func: name: no global function is named {quoted(name)}{hint}"
+        )
     return function
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from fnabi._base.arguments import check_type
 from fnabi._base.dtype import load_numpy
 from fnabi._base.lane import Tensor, from_dlpack
+from fnabi._base.text import quoted
 from fnabi.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -138,13 +139,13 @@ class Device:
             match = _DEVICE_TEXT.fullmatch(type)
             if match is None or match[1] not in _DEVICES:
                 raise ArgumentValueError(
-                    f"Device: type: unknown device {type!r}; expected a name, with or without an"
-                    f" index as in 'cuda:1'; names are {', '.join(_DEVICES)}"
+                    f"Device: type: unknown device {quoted(type)}; expected a name, with or without"
+                    f" an index as in 'cuda:1'; names are {', '.join(_DEVICES)}"
                 )
             if match[2] is not None:
                 if _int32("id", id):
                     raise ArgumentValueError(
-                        f"Device: id: {type!r} already has an index, got {id!r} too"
+                        f"Device: id: {quoted(type)} already has an index, got {quoted(id)} too"
                     )
                 id = int(match[2])
             type = _DEVICES[match[1]]

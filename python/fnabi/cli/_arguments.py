@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from stat import S_ISFIFO
 
 from fnabi._base.files import is_same_file, named, open_file, read_stream
-from fnabi._base.text import known_names
+from fnabi._base.text import known_names, quoted
 from fnabi._base.url import is_remote
 from fnabi.cli._problems import tell
 from fnabi.cli._screen import complain, one_line, where
@@ -40,7 +40,9 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
         try:
             number = int(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
+            raise argparse.ArgumentTypeError(
+                f"expected a whole number, got {quoted(text)}"
+            ) from None
         if number < least:
             raise argparse.ArgumentTypeError(f"must be at least {least}, got {number}")
         if most is not None and number > most:
@@ -58,7 +60,7 @@ def size(text: str) -> int:
     """Parse an option that is a number of bytes, such as ``4096``, ``64MiB`` or ``1G``."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise argparse.ArgumentTypeError(f"expected bytes such as 64MiB, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected bytes such as 64MiB, got {quoted(text)}")
     number = int(found[1]) << _UNITS[found[2].upper()]
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, got {text!r}")

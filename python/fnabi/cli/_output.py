@@ -8,6 +8,7 @@ import sys
 from importlib.util import find_spec
 
 from fnabi._base.progress import Wanted, write_json
+from fnabi._base.text import quoted
 from fnabi.cli._arguments import output_file, whole
 from fnabi.many._formats import FORMATS, PACKED, format_of
 
@@ -86,7 +87,9 @@ class Limit:
         if self._is_part and self._most > 100:
             raise argparse.ArgumentTypeError(f"expected at most 100%, got {text!r}")
         if not 0 <= self._most <= (100 if self._is_part else sys.maxsize):
-            raise argparse.ArgumentTypeError(f"expected a number or a percentage, got {text!r}")
+            raise argparse.ArgumentTypeError(
+                f"expected a number or a percentage, got {quoted(text)}"
+            )
 
     def __str__(self) -> str:
         return self._text

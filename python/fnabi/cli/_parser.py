@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from importlib import import_module
 
-from fnabi._base.text import did_you_mean, one_line
+from fnabi._base.text import did_you_mean, one_line, quoted
 from fnabi.cli._terminal import width_of
 from fnabi.cli.verbs import VERBS, Verb
 
@@ -150,7 +150,7 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             known = [str(each) for each in action.choices]
             hint = did_you_mean(str(value), known)
-            text = f"expected {', '.join(known)}, got {str(value)!r}{hint}"
+            text = f"expected {', '.join(known)}, got {quoted(str(value))}{hint}"
             raise argparse.ArgumentError(action, text)
 
     def error(self, message: str) -> NoReturn:

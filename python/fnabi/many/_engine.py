@@ -20,6 +20,7 @@ from fnabi._base.arguments import argument_error
 from fnabi._base.files import Options
 from fnabi._base.packages import why_unusable
 from fnabi._base.secrets import HiddenOptions
+from fnabi._base.text import quoted
 from fnabi.errors import ArgumentTypeError, CallError, MissingPackageError, NotFoundError, type_name
 from fnabi.many import arrow
 from fnabi.many.columns._part import Abi, AnyAbi, check_abi
@@ -99,7 +100,7 @@ def decoder(
         decode(pyarrow.Table.from_batches([], known))
     if not is_text(found := known.field(column).type):
         raise ArgumentTypeError(
-            f"{function}: column: {column!r} is {found}, expected strings or binaries"
+            f"{function}: column: {quoted(column)} is {found}, expected strings or binaries"
         )
     return decode
 

@@ -35,6 +35,7 @@ from fnabi._base.capsule import (
     open_arrays,
 )
 from fnabi._base.packages import why_unusable
+from fnabi._base.text import quoted
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import (
     ArgumentTypeError,
@@ -263,7 +264,9 @@ def _check_name(where: str, name: str) -> None:
             return
     except UnicodeEncodeError:
         pass
-    raise ArgumentValueError(f"{where}: expected a name that is UTF-8 without NUL, got {name!r}")
+    raise ArgumentValueError(
+        f"{where}: expected a name that is UTF-8 without NUL, got {quoted(name)}"
+    )
 
 
 def _column(schema: Any, name: str, where: str) -> int:
@@ -273,9 +276,9 @@ def _column(schema: Any, name: str, where: str) -> int:
         raise ArgumentTypeError(f"{where.partition(':')[0]}: batch: not a table, expected columns")
     if index < 0:
         if index == lib.FNABI_ARROW_SEVERAL:
-            text = f"{where}: several columns have the name {name!r}, expected one"
+            text = f"{where}: several columns have the name {quoted(name)}, expected one"
             raise ArgumentValueError(text)
-        raise NotFoundError(f"{where}: no column has the name {name!r}")
+        raise NotFoundError(f"{where}: no column has the name {quoted(name)}")
     return index
 
 

@@ -20,7 +20,7 @@ from fnabi import vmfb
 from fnabi._base.arguments import check_items, check_type
 from fnabi._base.files import path_text
 from fnabi._base.packages import why_unusable
-from fnabi._base.text import one_line
+from fnabi._base.text import one_line, quoted
 from fnabi.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -144,7 +144,7 @@ class Client:
             for name, expected in self.SIGNATURES.items():
                 where = f"{type(self).__name__}: {os.fspath(path)}"
                 if name not in exports:
-                    raise NotFoundError(f"{where}: no function is named {name!r}")
+                    raise NotFoundError(f"{where}: no function is named {quoted(name)}")
                 export = exports[name]
                 try:
                     found: Signature | None = without_fences(export)

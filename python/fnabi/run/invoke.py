@@ -34,6 +34,7 @@ from fnabi._base import core
 from fnabi._base.arguments import check_attribute, check_type
 from fnabi._base.dtype import load_numpy
 from fnabi._base.packages import why_unusable
+from fnabi._base.text import quoted
 from fnabi.abi import cconv, iree_abi
 from fnabi.errors import (
     ArgumentTypeError,
@@ -381,7 +382,7 @@ class Marshaller:
         elif hasattr(value, "__iree_vm_ref__"):
             packed.push_ref(value)
         else:
-            raise Unfit(f"could not convert python value to VM: {value!r}")
+            raise Unfit(f"could not convert python value to VM: {quoted(value)}")
 
     def _buffer_view(self, value: Any, type: Buffer | None) -> Any:
         numpy = self._numpy

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fnabi import types
 from fnabi._base import core
 from fnabi._base.names import Names, identifier
-from fnabi._base.text import known_names
+from fnabi._base.text import known_names, quoted
 from fnabi.abi import cconv
 from fnabi.errors import FormatError, NotFoundError
 from fnabi.run.client import without_fences
@@ -172,7 +172,7 @@ def read(
     known = dict.fromkeys(module.exports)
     for name in only or ():
         if name not in known:
-            raise NotFoundError(f"no function is named {name!r}{known_names(name, known)}")
+            raise NotFoundError(f"no function is named {quoted(name)}{known_names(name, known)}")
     scope = Names(reserved=reserved, expected=known if only is None else only)
     entries: list[Entry] = []
     omitted: list[str] = []

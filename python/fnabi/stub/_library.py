@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from fnabi._base.lane import Function
 from fnabi._base.names import Names
-from fnabi._base.text import known_names
+from fnabi._base.text import known_names, quoted
 from fnabi._base.version import VERSION
 from fnabi.calls import library, reflection, registry
 from fnabi.calls.reflection import ObjectType
@@ -50,7 +50,7 @@ def exported(
     for name in only or ():
         if name not in loaded:
             hint = known_names(name, loaded.functions)
-            raise NotFoundError(f"no function is named {name!r}{hint}")
+            raise NotFoundError(f"no function is named {quoted(name)}{hint}")
     chosen = [name for name in loaded.functions if only is None or name in only]
     functions = {name: loaded[name] for name in chosen}
     return _Module(path, interface, output).write(
@@ -89,7 +89,7 @@ def registered(
     names = [name for name in registry.list_global_func_names() if name.startswith(prefix)]
     keys = [key for key in reflection.list_type_keys() if key.startswith(prefix)]
     if not names and not keys:
-        raise NotFoundError(f"no function or type is registered under {prefix!r}")
+        raise NotFoundError(f"no function or type is registered under {quoted(prefix)}")
     return _Module(path, interface, output).write(
         f"Functions and types {prefix}* of {os.path.basename(path)}",
         {name: name[len(prefix) :] or name for name in sorted(names)},

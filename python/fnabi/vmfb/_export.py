@@ -12,7 +12,7 @@ import msgspec
 
 from fnabi._base import core, records
 from fnabi._base.lane import RecordDecoder
-from fnabi._base.text import did_you_mean, one_line
+from fnabi._base.text import did_you_mean, one_line, quoted
 from fnabi._fnabi import ffi, lib
 from fnabi.abi.iree_abi import Signature as IreeAbiSignature
 from fnabi.abi.raw import parse as parse_raw
@@ -447,7 +447,7 @@ class Exports(Mapping[str, Export]):
             return self._by_name[name]
         except KeyError:
             hint = did_you_mean(name, self._by_name) if isinstance(name, str) else ""
-            raise MissingKeyError(f"the module has no export {name!r}{hint}") from None
+            raise MissingKeyError(f"the module has no export {quoted(name)}{hint}") from None
 
     @overload
     def get(self, key: str) -> Export | None: ...

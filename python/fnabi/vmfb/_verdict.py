@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from fnabi._base import core
+from fnabi._base.text import quoted
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from fnabi.vmfb._records import Features, Record
@@ -357,7 +358,7 @@ def check_release(function: str, release: object) -> str:
         raise ArgumentTypeError(f"{function}: release: expected str, got {type(release).__name__}")
     if not re.fullmatch(r"\d+(\.\d+)*", release):
         raise ArgumentValueError(
-            f"{function}: release: expected a version such as '3.9.0', got {release!r}"
+            f"{function}: release: expected a version such as '3.9.0', got {quoted(release)}"
         )
     same = [each for each in releases() if each.startswith(f"{release}.")]
     return same[-1] if release not in releases() and len(same) == 1 else release
@@ -382,13 +383,14 @@ def parse_releases(function: str, text: str) -> list[str]:
         elif ".." in part:
             ends = part.split("..", 1)
             if "" in ends:
-                raise ArgumentValueError(f"{function}: expected FIRST..LAST, got {part!r}")
+                raise ArgumentValueError(f"{function}: expected FIRST..LAST, got {quoted(part)}")
             first, last = (_release(function, each) for each in ends)
             if first not in known or last not in known or known.index(first) > known.index(last):
                 back = f"{last}..{first}" if first in known and last in known else ""
                 hint = f"; did you mean {back}?" if back else ""
                 raise ArgumentValueError(
-                    f"{function}: expected FIRST..LAST, both measured releases, got {part!r}{hint}"
+                    f"{function}: expected FIRST..LAST, both measured releases,"
+                    f" got {quoted(part)}{hint}"
                 )
             found += known[known.index(first) : known.index(last) + 1]
         else:
@@ -402,7 +404,7 @@ def _release(function: str, text: str) -> str:
     except ArgumentValueError:
         raise ArgumentValueError(
             f"{function}: expected a release such as 3.9.0, a list, a range, installed or all,"
-            f" got {text!r}"
+            f" got {quoted(text)}"
         ) from None
 
 

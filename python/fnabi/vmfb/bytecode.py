@@ -23,6 +23,7 @@ from collections.abc import Mapping
 
 from fnabi._base import core
 from fnabi._base.arguments import check_attribute, check_type
+from fnabi._base.text import quoted
 from fnabi._fnabi import lib
 from fnabi.errors import ArgumentValueError, NotFoundError, shown_int
 from fnabi.vmfb import Module
@@ -251,7 +252,7 @@ def _find(module: Module, function: str | int, caller: str) -> int:
         for name, ordinal in (*exports, *named):
             if name == function and 0 <= ordinal < len(module.functions):
                 return ordinal
-        raise NotFoundError(f"{caller}: function: no function is named {function!r}")
+        raise NotFoundError(f"{caller}: function: no function is named {quoted(function)}")
     if not 0 <= function < len(module.functions):
         raise NotFoundError(
             f"{caller}: function: {shown_int(function)} is out of range,"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fnabi._base.arguments import check_items, check_type
 from fnabi._base.files import path_text
+from fnabi._base.text import quoted
 from fnabi.errors import NotFoundError
 from fnabi.vmfb.rodata import RodataSegment
 
@@ -108,7 +109,7 @@ def extract(
         if select in ("all", segment.index, str(segment.index), segment.name, name)
     ]
     if not chosen and select != "all":
-        raise NotFoundError(f"extract.extract: select: no segment is named {select!r}")
+        raise NotFoundError(f"extract.extract: select: no segment is named {quoted(select)}")
     found = [(folder / name, segment) for name, segment in chosen]
     for path, segment in found:
         if os.path.lexists(path):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fnabi._base.dtype import DTypeKind, meant_dtype
-from fnabi._base.text import did_you_mean, one_line
+from fnabi._base.text import did_you_mean, one_line, quoted
 from fnabi.compat._caller import Value
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, type_name
 from fnabi.many._engine import is_text
@@ -121,10 +121,10 @@ class Logged:
             if schema.names.count(name) != 1:
                 if name in schema.names:
                     raise ArgumentValueError(
-                        f"{self._where}: several columns {name!r}, expected one"
+                        f"{self._where}: several columns {quoted(name)}, expected one"
                     )
                 hint = did_you_mean(name, schema.names) or _listed(schema.names)
-                raise ArgumentValueError(f"{self._where}: no column {name!r}{hint}")
+                raise ArgumentValueError(f"{self._where}: no column {quoted(name)}{hint}")
             field = schema.field(name)
             if not _fits(part, field.type):
                 raise ArgumentTypeError(

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from fnabi._base.text import did_you_mean, known_names, one_line
+from fnabi._base.text import did_you_mean, known_names, one_line, quoted
 from fnabi.compat._caller import Answer, Callee, Value, because
 from fnabi.compat._record import RecordedModule
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, FormatError, type_name
@@ -266,13 +266,15 @@ def compile_pattern(pattern: object, where: str) -> re.Pattern[str]:
     if not isinstance(pattern, str):
         raise ArgumentTypeError(f"{where}: expected str, got {type_name(pattern)}")
     if pattern.count(_MODEL) != 1:
-        raise ArgumentValueError(f"{where}: {pattern!r}, expected one {_MODEL}, as in '{_MODEL}/*'")
+        raise ArgumentValueError(
+            f"{where}: {quoted(pattern)}, expected one {_MODEL}, as in '{_MODEL}/*'"
+        )
     parts = []
     for part in pattern.split("/"):
         wild = re.split(r"(\{model\}|\*)", part)
         if len(wild) > 3:
             text = f"expected one * or {_MODEL} between two slashes"
-            raise ArgumentValueError(f"{where}: {pattern!r}, {text}")
+            raise ArgumentValueError(f"{where}: {quoted(pattern)}, {text}")
         parts.append("".join(_WILD.get(each) or re.escape(each) for each in wild))
     return re.compile(rf"(?:^|(?<=/)){'/'.join(parts)}\Z")
 

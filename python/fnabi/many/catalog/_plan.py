@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from fnabi._base.files import Found
-from fnabi._base.text import shown_text
+from fnabi._base.text import quoted, shown_text
 from fnabi._base.url import folder_of, is_artifact, is_pattern, is_registry, is_remote
 from fnabi.errors import (
     ArgumentTypeError,
@@ -238,12 +238,12 @@ class Limit:
             self._number = -1
         if (self._part or 0) > 100:
             raise ArgumentValueError(
-                f"Catalog.update: max_removed: expected at most 100%, got {most!r}"
+                f"Catalog.update: max_removed: expected at most 100%, got {quoted(most)}"
             )
         if (self._number or 0) < 0 or not 0 <= (self._part or 0) <= 100:
             raise ArgumentValueError(
                 "Catalog.update: max_removed: expected a number of files or a percentage, such as"
-                f" 20 or '50%', got {shown_int(most) if isinstance(most, int) else repr(most)}"
+                f" 20 or '50%', got {shown_int(most) if isinstance(most, int) else quoted(most)}"
             )
 
     def check(self, gone: Iterable[str], known: Mapping[str, Known], given: list[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from fnabi._base import core
 from fnabi._base.capsule import Excess, check_memory
+from fnabi._base.text import quoted
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from fnabi.many.columns._part import ABIS, Abi, Part
@@ -148,7 +149,7 @@ def check_names(schema: Any, where: str) -> None:
     """Refuse a table that has several of a column that is read."""
     for name in ("inputs", "results", "status"):
         if lib.fnabi_arrow_column(schema, name.encode()) == lib.FNABI_ARROW_SEVERAL:
-            text = f"{where}: several columns have the name {name!r}, expected one"
+            text = f"{where}: several columns have the name {quoted(name)}, expected one"
             raise ArgumentValueError(text)
 
 
