@@ -126,6 +126,20 @@ def test_arrays_of_any_rank() -> None:
         called(types, np.zeros(2, np.int64))
 
 
+def test_arrays_of_indexes() -> None:
+    """They are int64, as in the runtime."""
+
+    class Made(Client):
+        SIGNATURES: ClassVar = {"f": Signature((Buffer(DType("index"), (None,)),), ())}
+
+    made = Made.__new__(Made)
+    made._invokers = {"f": lambda *_: None}  # type: ignore[dict-item]
+    assert made._call("f", np.zeros(2, np.int64)) is None
+    for other in (np.uint64, np.int32, np.float64):
+        with pytest.raises(CallError, match=r"expected index\[\?\], got "):
+            made._call("f", np.zeros(2, other))
+
+
 def test_bools() -> None:
     for good in (True, 1, np.True_, np.int8(1)):
         assert called(["i1"], good) is None

@@ -584,6 +584,17 @@ def test_an_array_of_another_dtype(type: str, value: Any, packed: list[float]) -
     assert marshaller.unpack(types, marshaller.pack(types, [value]))[0].tolist() == packed
 
 
+def test_arrays_of_indexes() -> None:
+    """They are int64 for the runtime."""
+    marshaller = invoke.Marshaller(DEVICE)
+    types = (Buffer(DType("index"), (None,)),)
+    for given in ([1, -2], np.array([1, -2], np.int32)):
+        (found,) = marshaller.unpack(types, marshaller.pack(types, [given]))
+        assert (found.dtype, found.tolist()) == (np.int64, [1, -2])
+    with pytest.raises(RangeError, match="does not fit in int64"):
+        marshaller.pack(types, [[2**63]])
+
+
 @pytest.mark.parametrize(
     ("type", "value", "reason"),
     [

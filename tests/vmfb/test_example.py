@@ -107,6 +107,7 @@ def test_a_dim_that_no_index_holds(dim: int, type: str) -> None:
         (spelled("tensor<2xcomplex<f32>>", "tensor<1xf16>"), ["2xcf64", "1xf16"]),
         (spelled("tensor<?xf8E4M3FN>", "tensor<3xf8E5M2FNUZ>"), ["4xf8E4M3FN", "3xf8E5M2FNUZ"]),
         (spelled("tensor<2xui8>", "tensor<2xsi16>"), ["2xui8", "2xi16"]),
+        (spelled("tensor<?xindex>", "tensor<index>"), ["4xi64", "i64=0"]),
         (spelled("tensor<i1>", "tensor<complex<f32>>"), ["i1=00", "cf64=0000000000000000"]),
         (spelled("tensor<bf16>", "tensor<f8E4M3FN>"), ["bf16=0", "f8E4M3FN=00"]),
         (Signature((Ref(), Unknown()), ()), ["'(null)'", "'(null)'"]),

@@ -17,7 +17,7 @@ from typing import Any
 from fnabi._base import core
 from fnabi.abi import iree_abi
 from fnabi.errors import CallError, FormatError
-from fnabi.run.invoke import Marshaller, Unfit, returned_types, rounded
+from fnabi.run.invoke import Marshaller, Unfit, returned_types, rounded, stored
 from fnabi.types import Dict, DType, HomogeneousList, List, Named, Signature, Tuple, Type, Unknown
 
 __all__ = ["ArgumentError", "FunctionInvoker", "ReturnError"]
@@ -49,7 +49,7 @@ class _Marshaller(Marshaller):
         elif dtype.kind in ("float", "bfloat"):
             packed.push_float(rounded(dtype, _real(value)))
         else:
-            packed.push_int(_whole(64 if dtype.kind == "index" else dtype.bits, value))
+            packed.push_int(_whole(stored(dtype).bits, value))
 
     def _push_null(self, packed: Any, type: Any, value: Any) -> None:
         raise RuntimeError("an empty slot cannot be passed")

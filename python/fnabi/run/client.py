@@ -32,7 +32,7 @@ from fnabi.errors import (
     RangeError,
     type_name,
 )
-from fnabi.run.invoke import Invoker, number_fits, unfit_number
+from fnabi.run.invoke import Invoker, number_fits, stored, unfit_number
 from fnabi.types import (
     Buffer,
     Dict,
@@ -271,7 +271,7 @@ def _fit_array(buffer: Buffer, value: Any) -> None:
 def _same_elements(expected: DType, found: DType) -> bool:
     if expected.kind == "signless":  # of which the module does not say the sign
         return found.kind in ("signed", "unsigned") and found.bits == expected.bits
-    return found == expected
+    return found == stored(expected)
 
 
 def _same_dims(expected: tuple[int | None, ...] | None, found: tuple[int, ...]) -> bool:

@@ -392,16 +392,17 @@ class Marshaller:
             return value._buffer_view
         if self._refuses_losses and hasattr(value, "mask") and numpy.ma.is_masked(value):
             raise Unfit("the array has a mask; fill its values with .filled()", ArgumentValueError)
-        dtype = None if type is None else type.dtype.to_numpy()
-        if dtype is not None and type is not None and type.dtype.bits < 8:
+        to = None if type is None else stored(type.dtype)
+        dtype = None if to is None else to.to_numpy()
+        if dtype is not None and to is not None and to.bits < 8:
             found = getattr(value, "dtype", None)
             if getattr(found, "name", None) == f"u{dtype.name}":
                 value = numpy.asarray(value).view(dtype)  # ml_dtypes does not convert it
         try:
-            if type is not None and self._refuses_losses:
+            if to is not None and self._refuses_losses:
                 value = numpy.asarray(value)
                 if value.dtype != dtype and value.size:
-                    self._check_elements(value, type.dtype)
+                    self._check_elements(value, to)
             array: np.ndarray[Any, Any] = numpy.asarray(value, dtype, order="C")
         except (TypeError, ValueError, OverflowError, RuntimeError) as problem:
             kinds = (ValueError, ArgumentValueError), (OverflowError, RangeError)
@@ -409,7 +410,7 @@ class Marshaller:
             kind = next(found, ArgumentTypeError)
             raise Unfit(f"could not convert value to numpy array: {problem}", kind) from problem
         # The runtime makes NumPy's integers signed, even if the module has signless ones.
-        known = array.dtype if type is None or type.dtype.kind == "signless" else type.dtype
+        known = array.dtype if to is None or to.kind == "signless" else to
         element_type = self._element_types.get(known)
         if element_type is None:
             element = known if isinstance(known, DType) else _element_of(array)
@@ -510,7 +511,7 @@ class Marshaller:
         """Return the integer in the low bits of a register, which the runtime has as signed."""
         if dtype.kind == "bool":
             return bool(register)
-        low = register & (1 << _bits_of(dtype)) - 1
+        low = register & (1 << stored(dtype).bits) - 1
         return low if dtype.kind == "unsigned" else _signed(low, dtype)
 
     def _bits(self, dtype: DType, value: Any) -> int:
@@ -533,7 +534,7 @@ class Marshaller:
     def _array(self, view: Any, dtype: DType | None) -> Any:
         if view is None:
             raise Unfit("expected a buffer view", CallError)
-        numpy_dtype = None if dtype is None else dtype.to_numpy()
+        numpy_dtype = None if dtype is None else stored(dtype).to_numpy()
         if dtype is not None and dtype.kind != "bool" and self._to_host:
             numpy_dtype = None  # the buffer view knows its own
         try:
@@ -643,7 +644,7 @@ def number_fits(dtype: DType, value: Any) -> bool:
 
     """
     if dtype.kind not in _FLOATS:
-        bits, number = _bits_of(dtype), _whole(dtype, value)
+        bits, number = stored(dtype).bits, _whole(dtype, value)
         if dtype.kind in ("bool", "unsigned"):
             return 0 <= number < 1 << bits
         return -(1 << bits - 1) <= number < 1 << bits - (dtype.kind in ("signed", "index"))
@@ -679,14 +680,18 @@ def unfit_number(dtype: DType, value: Any) -> str:
     return f"{shown_int(value) if isinstance(value, int) else value} does not fit in {dtype}"
 
 
+def stored(dtype: DType) -> DType:
+    """Return the dtype that elements have in memory: indexes are int64 there."""
+    return _INT64 if dtype.kind == "index" else dtype
+
+
+_INT64 = DType("signed", 64)
+
+
 def _signed(value: int, dtype: DType) -> int:
     """Return the signed integer with the same bits; the runtime has no unsigned ones."""
-    bits = _bits_of(dtype)
+    bits = stored(dtype).bits
     return value - (1 << bits) if value >= 1 << bits - 1 else value
-
-
-def _bits_of(dtype: DType) -> int:
-    return 64 if dtype.kind == "index" else dtype.bits
 
 
 _KINDS = {

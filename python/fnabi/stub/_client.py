@@ -208,7 +208,7 @@ class _Structures:
 def _array(dtype: types.DType) -> str:
     if dtype.kind == "signless" and dtype.bits in (8, 16, 32, 64):
         return f"npt.NDArray[np.int{dtype.bits}] | npt.NDArray[np.uint{dtype.bits}]"
-    name = "bool_" if dtype.kind == "bool" else str(dtype)
+    name = {"bool": "bool_", "index": "int64"}.get(dtype.kind, str(dtype))
     return f"npt.NDArray[np.{name}]" if name in _NUMPY else "npt.NDArray[Any]"
 
 

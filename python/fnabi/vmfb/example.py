@@ -290,7 +290,14 @@ _FORMATS = {
 _HEX = ("i1", *_FORMATS.values())
 """Elements whose values the runner reads as bytes in hexadecimal, as those of complex numbers."""
 
-_PREFIX = {"signed": "i", "signless": "i", "unsigned": "ui", "bfloat": "bf", "complex": "cf"}
+_PREFIX = {
+    "signed": "i",
+    "signless": "i",
+    "unsigned": "ui",
+    "index": "i",
+    "bfloat": "bf",
+    "complex": "cf",
+}
 
 
 def _spelled(buffer: types.Buffer, index: int, dim: int) -> str:
