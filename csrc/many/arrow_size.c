@@ -62,6 +62,10 @@ static bool is_wide(const char* format) {
   return letter == 'U' || letter == 'Z' || letter == 'L';
 }
 
+static bool is_letter_of(const char* letters, const char* format) {
+  return format[0] != 0 && format[1] == 0 && strchr(letters, format[0]) != NULL;
+}
+
 /* Whether a nested part has the children that its kind has. What has not, or is
  * of no known kind, counts as nothing: it is refused where it is opened. */
 static bool has_children(const part* p) {
@@ -84,7 +88,14 @@ static bool has_children(const part* p) {
       return false;
   }
   return p->schema->n_children >= least &&
-         p->schema->n_children == p->array->n_children;
+         p->schema->n_children == p->array->n_children &&
+         (least < 2 || is_letter_of("sil", p->schema->children[0]->format));
+}
+
+/* The same of a part with a dictionary, whose indexes are integers. */
+static bool has_indexes(const part* p) {
+  return p->array->dictionary != NULL &&
+         is_letter_of("cCsSiIlL", p->schema->format);
 }
 
 /* Bytes of `count` texts that have offsets. */
@@ -303,7 +314,8 @@ static bool write_nested(sum* s, const part* p) {
 static bool write_out(sum* s, const part* p) {
   if (p->count == 0) return true;
   if (p->depth > FNABI_DEPTH_MAX) return add(s, UINT64_MAX, UINT64_MAX);
-  if (p->schema->dictionary != NULL) return write_indexes(s, p);
+  if (p->schema->dictionary != NULL)
+    return !has_indexes(p) || write_indexes(s, p);
   switch (p->schema->format[0]) {
     case 'u':
     case 'z':
@@ -339,6 +351,7 @@ static void hold(sum* s, const part* p, uint64_t weight) {
   part inner;
   if (p->count == 0 || p->depth > FNABI_DEPTH_MAX) return;
   if (p->schema->dictionary != NULL) {
+    if (!has_indexes(p)) return;
     inner = dictionary_of(p, 0, (uint64_t)p->array->dictionary->length);
     add(s, weight * index_width(*format), p->count);
     hold(s, &inner, 1);

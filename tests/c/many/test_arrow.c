@@ -217,6 +217,13 @@ static void test_other_data(void) {
   CHECK(fnabi_columns_decode_arrow(columns, &coded, &array, -1, 0, 1, &error) <
         0);
 
+  /* a schema with a column that the array lacks */
+  struct ArrowSchema* children[] = {&values};
+  struct ArrowSchema one = {
+      .format = "+s", .n_children = 1, .children = children};
+  CHECK(fnabi_columns_decode_arrow(columns, &one, &array, -1, 0, 1, &error) <
+        0);
+
   /* an array without values may lack its buffers */
   const void* none[] = {NULL, NULL, NULL};
   array = (struct ArrowArray){.n_buffers = 3, .buffers = none};

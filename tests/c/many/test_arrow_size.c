@@ -167,6 +167,24 @@ static void test_unknown_parts(void) {
   }
 }
 
+/* Nor are indexes and run ends that are no integers, or have no values. */
+static void test_unknown_indexes(void) {
+  static const char* const formats[] = {"n", "f", "", "cc", "c"};
+  for (int i = 0; i < 5; i++) {
+    data_used = 0;
+    arrow_data* data = DATA(formats[i], 9, NULL);
+    arrow_data* table =
+        with_field(DATA("+s", 9, NULL), "column",
+                   with_dictionary(data, DATA("u", 1, NULL, end32, "")));
+    if (i == 4) data->array.dictionary = NULL;
+    CHECK(fnabi_arrow_excess(&table->schema, &table->array, 0, 1000) == 0);
+  }
+  data_used = 0;
+  arrow_data* runs = DATA("+r", 9, NULL);
+  with_child(with_child(runs, DATA("n", 1, NULL)), fixed(1));
+  CHECK(fnabi_arrow_excess(&runs->schema, &runs->array, -1, 1000) == 0);
+}
+
 /* Sizes that no memory has do not overflow. */
 static void test_overflow(void) {
   int64_t length = INT64_C(1) << 40;
@@ -194,6 +212,7 @@ int main(void) {
   test_indexes();
   test_depth();
   test_unknown_parts();
+  test_unknown_indexes();
   test_overflow();
   return 0;
 }
