@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 import collections
+import contextlib
 import ctypes
 import datetime
 import decimal
@@ -55,9 +56,11 @@ DTYPES = {
     "short names": Class("tvm_ffi", r"(f|u|bf)\d+(_\w+)?(x\d+)?", "f32"),
     "wide bools": Class("tvm_ffi", r"bool\d+(x\d+)?", "bool8"),
     "complex numbers": Class("fnabi", r"complex\d+(x\d+)?", "complex64"),
+    "the index": Class("fnabi", r"index\d*(x\d+)?", "index"),
     "formats that DLPack does not have": Class("fnabi", r"float\d+_\w+", "float8_e4m3d"),
     "more than 255 bits": Class("fnabi", r"(i|u?int|b?float|handle)\d{3,}(x\d+)?", "int256"),
     "no lanes, and more than 65,535": Class("fnabi", r".*x(0+|\d{5,})", "float32x0"),
+    "numbers of more than 64 bits": Class("tvm_ffi", r".*\d{20}.*", "int8x18446744073709551620"),
     "scalable lanes": Class("tvm_ffi", r"\w*xvscale(x\d+)?", "float32xvscalex4"),
     "other texts of a type": Class("both", r".*x(1|0\d+)|[a-z]+0\d.*|handle64.*", "float32x1"),
 }
@@ -71,11 +74,21 @@ DEVICES = {
 }
 SCHEMAS = {
     "types with other numbers of arguments": Class(
-        "fnabi", r'.*"type": "(Optional|Union|Variant|(ffi\.)?(Array|List|Map|Dict)|list|dict)".*',
+        "fnabi",
+        r'.*"type": "(Optional|Union|Variant|Callable|std::vector|list|dict|'
+        r'(ffi\.)?(Function|Array|List|Map|Dict))".*',
         '{"type": "Optional", "args": []}',
     ),
     "arguments that are no types": Class(
-        "tvm_ffi", r'.*"args":\s*(\[?["\d]|\{).*', '{"type": "int", "args": ["int"]}',
+        "tvm_ffi",
+        r'.*"args":\s*(\[?(["\d]|null)|\[\[|\{).*',
+        '{"type": "int", "args": ["int"]}',
+    ),
+    "names of arguments that are null": Class(
+        "fnabi", r'.*"named_args":\s*null.*', '{"type": "int", "named_args": null}',
+    ),
+    "numbers that JSON does not have": Class(
+        "tvm_ffi", r".*(NaN|Infinity).*", '{"type": "int", "v": NaN}',
     ),
 }  # fmt: skip
 
@@ -94,6 +107,7 @@ TEXTS: dict[str, tuple[Any, Any, dict[str, Class], list[str]]] = {
             *("float4_e2m1fn", "int32x4", "float32x16", "handle", "void", "", "int", "bf16"),
             *("float6_e2m3fn", "float8_e8m0fnu", "complex64", "uint1", "f32", "int64x2"),
             *("float32xvscalex4", "int08", "float32x0", "float32x65536", "handle64"),
+            *("index", "indexx4", "int8x18446744073709551620", "int18446744073709551624"),
         ],
     ),
     "device": (
@@ -125,6 +139,12 @@ TEXTS: dict[str, tuple[Any, Any, dict[str, Class], list[str]]] = {
                 {"type": "Optional", "args": []},
                 {"type": "int", "args": ["int"]},
                 {"type": "int", "args": {}},
+                {"type": "int", "args": None},
+                {"type": "list", "args": [None]},
+                {"type": "Tuple", "args": [[]]},
+                {"type": "int", "named_args": None},
+                {"type": "Callable", "named_args": {}},
+                {"type": "int", "v": float("nan")},
                 {"type": "Array", "args": [{"type": "int"}, {"type": "int"}]},
             )
         ],
@@ -202,6 +222,9 @@ class Text(str):
 
 LOOP: list[object] = []
 LOOP.append(LOOP)
+DEEP: list[object] = []
+for _ in range(12_000):
+    DEEP = [DEEP]
 ONES = np.ones(6, "f4")
 FIXED = ONES.copy()
 FIXED.flags.writeable = False
@@ -221,6 +244,7 @@ VALUES: dict[str, object] = {
     "array.array of text": array.array("u" if sys.version_info < (3, 13) else "w", "x"),
     "ctypes array": (ctypes.c_int * 3)(),
     "list in itself": LOOP,
+    "deep list": DEEP,
     "ordered": collections.OrderedDict(a=1),
     "deque": collections.deque([1]),
     "proxy": types.MappingProxyType({}),
@@ -254,7 +278,23 @@ VALUES: dict[str, object] = {
     "array broadcast": np.broadcast_to(ONES, (3, 6)),
     "array transposed": ONES.reshape(2, 3).T,
     "array with a mask": np.ma.array([1, 2]),
+    "dtype of complex": np.dtype("c8"),
 }
+
+
+def package_values() -> dict[str, object]:
+    """Return arrays of packages that may be missing."""
+    found: dict[str, object] = {}
+    with contextlib.suppress(ImportError):
+        import pyarrow as pa
+
+        found |= {"pyarrow": pa.array([1, 2]), "pyarrow nulls": pa.array([1, None])}
+    with contextlib.suppress(ImportError):
+        import ml_dtypes
+
+        found |= {"bfloat16": np.ones(2, ml_dtypes.bfloat16)}
+        found |= {"float8": np.ones(2, ml_dtypes.float8_e5m2)}
+    return found | torch_values()
 
 
 def torch_values() -> dict[str, object]:
@@ -275,6 +315,8 @@ def torch_values() -> dict[str, object]:
         "torch meta": t.to("meta"),
         "torch dtype": torch.float32,
         "torch device": torch.device("cpu"),
+        "torch device of no memory": torch.device("meta"),
+        "torch dtype of complex": torch.complex64,
         "torch Size": torch.Size([1, 2]),
     }
 
@@ -289,6 +331,17 @@ BY_VALUE: dict[str, dict[str, tuple[str, str]]] = {
         "torch conj": ("accepted", "refused"),
         "torch neg": ("accepted", "refused"),
     },
+    "arrays that never change": {"pyarrow": ("accepted", "refused")},
+    "arrays of ml_dtypes": {
+        "bfloat16": ("refused", "accepted"),
+        "float8": ("refused", "accepted"),
+    },
+    "dtypes of complex numbers": {
+        "dtype of complex": ("refused", "accepted"),
+        "torch dtype of complex": ("refused", "accepted"),
+    },
+    "devices that DLPack does not have": {"torch device of no memory": ("accepted", "refused")},
+    "containers of many levels": {"deep list": ("accepted", "refused")},
     "containers that contain themselves": {"list in itself": ("ended", "refused")},
 }
 """The classes of values: what tvm_ffi and fnabi do with each value that differs."""
@@ -320,10 +373,11 @@ def fates(function: Callable[[object], object], values: dict[str, object]) -> di
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is missing")
 @pytest.mark.unsanitized("ends processes")
+@pytest.mark.filterwarnings("ignore:Exporting an unversioned DLPack capsule:DeprecationWarning")
 def test_values(tvm_ffi: Any) -> None:
     theirs = tvm_ffi.convert(lambda value: None)
     ours = fnabi.Function(lambda value: None)
-    every = VALUES | torch_values()
+    every = VALUES | package_values()
     of_theirs, of_ours = fates(theirs, every), fates(ours, every)
     found = {name: (of_theirs[name], of_ours[name]) for name in every}
     known = {name: each for values in BY_VALUE.values() for name, each in values.items()}
@@ -344,6 +398,13 @@ def test_scalars_that_arrive_as_another_value(tvm_ffi: Any) -> None:
         assert type(tvm_ffi.convert(lambda value: value)(value)) is type(value)
         found = fnabi.Function(lambda value: value)(value)
         assert (type(found), found) == (type(number), number)
+
+
+def test_devices_of_torch(tvm_ffi: Any) -> None:
+    torch = pytest.importorskip("torch")
+    value = torch.device("cpu")
+    assert tvm_ffi.convert(lambda value: value)(value) is value
+    assert fnabi.Function(lambda value: value)(value) == fnabi.Device("cpu")
 
 
 def test_spans_of_time(tvm_ffi: Any) -> None:

@@ -68,7 +68,7 @@ def answer_of(data: bytes) -> Answer:
 
 
 OPENED: dict[str, tuple[str, str]] = {
-    "another version": (r"bytecode version mismatch", r"bytecode|needs bytecode-.*"),
+    "another version": (r"bytecode version mismatch", r"bytecode|needs .*"),
     "another feature": (r"required module features", r"feature.*|fault feature bits.*|bytecode"),
     "an unknown type": (r"no type registered with name|codec can't decode byte", r"type .*"),
     "a missing name": (
@@ -144,6 +144,8 @@ def class_of(ours: Answer, theirs: str) -> str | None:
         for name, (reason, cause) in OPENED.items():
             if re.search(reason, theirs) and gives(cause):
                 return name
+        if ours.is_unsafe:  # what it reads outside of its memory may be refused
+            return CRASHES
     raise UnknownDifferenceError(ours, theirs)
 
 
@@ -299,6 +301,8 @@ def test_what_crashes_the_runtime_is_unsafe() -> None:
     ours = answer_of(EXAMPLES[CRASHES]())
     assert ours.is_unsafe
     assert class_of(ours, "crashes") == class_of(ours, "hangs") == CRASHES
+    elsewhere = ours._replace(loads=False, causes=("executable damaged",))
+    assert class_of(elsewhere, "refuses: register list underflow") == CRASHES
 
 
 def test_an_unknown_difference_fails() -> None:
