@@ -99,7 +99,7 @@ The first that fits counts.
 
 LOADED: dict[str, str] = {
     "a negative size of globals": r"fault negative size or count",
-    "results that cannot be read": r"fault unreadable calling convention",
+    "no values beside registers": r"fault unreadable calling convention",
     "an import without a module": r"fault import without the name of a module",
     "what the host has to register": r"import .*|module .*",
     "a name outside of its data": r"needs module-range",
@@ -258,7 +258,7 @@ EXAMPLES: dict[str, Callable[[], bytes]] = {
     ),
     "bytecode that cannot run": lambda: made({14: Numbers(b"\x79\xff\0\0")}),
     "a negative size of globals": lambda: made({11: Table({0: struct.pack("<i", -1)})}),
-    "results that cannot be read": lambda: SEEDS["zero_extent"].replace(b"0rr_rr", b"0rr_vr"),
+    "no values beside registers": lambda: SEEDS["zero_extent"].replace(b"0rr_rr", b"0rr_vr"),
     "an import without a module": lambda: made({6: Vector([Table({0: String(b"hal_none")})])}),
     "what the host has to register": lambda: made(
         {6: Vector([Table({0: String(b"hal.none"), 1: Table({0: String(b"0v_v")})})])}
@@ -283,6 +283,24 @@ def test_an_unused_byte_after_the_code_of_a_function(load: Load) -> None:
         struct.pack_into("<i", data, place, length + 1)
         assert class_of(answer_of(bytes(data)), load(bytes(data))) is None
         assert answer_of(bytes(data)).loads
+
+
+def test_spans_of_functions_are_refused_by_both(load: Load) -> None:
+    """Imports alone have spans, and the runtime looks at their conventions later."""
+    for convention in (b"0CiD_v", b"0CCiDD_v", b"0v_CiD"):
+        data = made({8: Vector([Table({0: String(convention)})])})
+        assert load(data).startswith("refuses")
+        assert not answer_of(data).loads
+        signature = Table({0: String(convention)})
+        host = Vector([Table({0: String(b"hal.none"), 1: signature})])
+        assert load(made({6: host})) == "loads"
+
+
+def test_no_values_beside_registers_of_arguments(load: Load) -> None:
+    registers = struct.pack("<iiIhhhh", 0, len(RETURNS), 0, 0, 1, 1, 0)
+    for convention in (b"0vi_v", b"0iv_v", b"0vv_v"):
+        data = made({8: Vector([Table({0: String(convention)})]), 12: Numbers(registers, 20)})
+        assert class_of(answer_of(data), load(data)) == "no values beside registers"
 
 
 @pytest.mark.parametrize("name", [each for each in EXAMPLES if each != CRASHES])
