@@ -792,6 +792,15 @@ def test_errors(text: str, code: str, offset: int, path: str) -> None:
         assert not list(declaration_grammar.readings(text.encode()))
 
 
+def test_functions_without_tensors_have_one_too() -> None:
+    paths = sorted(MODULES.glob("no_io*.vmfb"))
+    assert len(paths) > 1
+    for path in paths:
+        exports = vmfb.open(path).exports.values()
+        texts = [each.attrs.get("iree.abi.declaration", "tensor<") for each in exports]
+        assert any("tensor<" not in text for text in texts)
+
+
 def test_an_error_goes_with_its_last_reference() -> None:
     def fail() -> weakref.ref[FormatError]:
         try:

@@ -315,6 +315,15 @@ def test_verdicts_of_examples() -> None:
         assert (ours.opens, ours.loads) == (True, False), name
 
 
+def test_what_can_be_read_of_a_module_with_a_missing_function() -> None:
+    opened = vmfb.from_buffer(EXAMPLES["a function that is not there"]())
+    assert (opened.name, len(opened.functions)) == ("m", 1)
+    with pytest.raises(FormatError, match="ordinal outside its table"):
+        _ = opened.exports
+    for name in ("a missing name", "tables of different length"):
+        assert len(vmfb.from_buffer(EXAMPLES[name]()).exports) == 1
+
+
 def test_what_crashes_the_runtime_is_unsafe() -> None:
     ours = answer_of(EXAMPLES[CRASHES]())
     assert ours.is_unsafe
