@@ -324,6 +324,13 @@ def test_what_can_be_read_of_a_module_with_a_missing_function() -> None:
         assert len(vmfb.from_buffer(EXAMPLES[name]()).exports) == 1
 
 
+@pytest.mark.parametrize("name", ["parameters", "targets", "executables", "runs_on"])
+def test_what_raises_for_a_name_outside_of_its_data(name: str) -> None:
+    opened = vmfb.from_buffer(EXAMPLES["a name outside of its data"]())
+    with pytest.raises(FormatError, match="range outside its data"):
+        _ = getattr(opened, name)(RELEASE) if name == "runs_on" else getattr(opened, name)
+
+
 def test_what_crashes_the_runtime_is_unsafe() -> None:
     ours = answer_of(EXAMPLES[CRASHES]())
     assert ours.is_unsafe
