@@ -392,6 +392,18 @@ def test_odd_attributes(text: str, pairs: tuple[tuple[str, str], ...]) -> None:
     assert slow == tuple((as_bytes(key), as_bytes(value)) for key, value in pairs)
 
 
+@pytest.mark.parametrize(
+    ("type", "accepted"), [("a<->>", True), ("a<b >= c>", True), ("a<>", True), ("a<=>>", False)]
+)
+def test_arrows_are_no_brackets(type: str, accepted: bool) -> None:
+    text = f"sync func @f(%a: {type}) -> ()"
+    if accepted:
+        assert declaration.parse(text).inputs[0].text == f"%a: {type}"
+    else:
+        with pytest.raises(FormatError):
+            declaration.parse(text)
+
+
 def test_encoding_is_the_type_that_is_passed() -> None:
     read = declaration.parse(
         "sync func @enc(%input0: tensor<2xi8> {iree.abi.encoding = tensor<2xui8>},"
