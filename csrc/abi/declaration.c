@@ -5,11 +5,12 @@
  *                   '(' values? ') -> (' values? ')'
  *   values      ::= value (', ' value)*
  *   value       ::= '%' name ': ' type (' ' attributes)?
- *   attributes  ::= '{' (attribute (', ' attribute)*)? '}'
- *   attribute   ::= key (' = ' text)?
+ *   attributes  ::= '{' (attribute (',' ' '? attribute)*)? '}'
+ *   attribute   ::= text (' = ' text)?
  *   type        ::= '!'? [A-Za-z] [A-Za-z0-9_$.-]* ('<' text '>')?
  *                 | '(' text ')' ' -> ' type-or-'(' text ')'
- *   text        ::= any bytes with brackets and quotes that match
+ *   text        ::= any bytes, or none, with brackets and quotes that match;
+ *                   '->' and '>=' are no brackets
  *   name        ::= any bytes
  *
  * Names are not escaped, so a text may have several readings. The decoder takes

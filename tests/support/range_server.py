@@ -25,7 +25,7 @@ _PIECE = 1 << 20
 FAULTS = (
     *("slow", "hang", "fail", "cut", "short", "long", "other", "whole", "changing"),
     *("part", "unsized", "loop", "nowhere", "nothing", "encoded", "text"),
-    *("vast", "future", "garbled", "noise", "refused", "shrunk", "beyond"),
+    *("vast", "future", "garbled", "noise", "refused", "shrunk", "beyond", "capital"),
 )
 
 PASSING = {"busy": "fail", "limited": "limit", "reset": "reset", "torn": "cut"}
@@ -43,7 +43,8 @@ class Server(HttpServer):
     (status 204), ``encoded`` (compressed), ``text`` (without links), ``vast`` (of a size beyond
     int64), ``future`` (of the year 9999, without an etag), ``garbled`` (an etag that is not UTF-8),
     ``refused`` (status 416 for a range after the start), ``shrunk`` (such a range is of a file of
-    5 bytes), ``beyond`` (a range whose start has 5,000 digits).
+    5 bytes), ``beyond`` (a range whose start has 5,000 digits). Below ``capital`` they are served
+    rightly, with capital letters in headers.
 
     Below these, only the first two answers for each name are wrong: ``busy`` (status 503),
     ``limited`` (status 429), ``reset`` (the connection is reset), ``torn`` (it ends in the
@@ -184,6 +185,9 @@ class _Handler(Handler):
             whole = wrong.get(fault, size)
             first = "1" * 5000 if fault == "beyond" else start
             headers["Content-Range"] = f"bytes {first}-{end - 1}/{whole}"
+        if fault == "capital":
+            headers["Content-Range"] = headers["Content-Range"].capitalize()
+            headers["Content-Encoding"] = "Identity"
         self.answer_with(206, headers, data, body, cut=fault == "cut")
 
     def answer_with(

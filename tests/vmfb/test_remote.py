@@ -339,6 +339,13 @@ def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.Monk
     assert one == [f"{server.url}/fail/"] + [files[1]] * 9
 
 
+def test_capital_letters_in_headers(http: Server) -> None:
+    """The unit of a range and the name of an encoding may have them."""
+    assert contents(vmfb.open(f"{http.url}/capital/vmfb/scalars.vmfb")) == contents(
+        vmfb.open(MODULE)
+    )
+
+
 def test_a_server_without_ranges(http: Server, tmp_path: Path) -> None:
     local = contents(vmfb.open(MODULE))
     assert contents(vmfb.open(f"{http.url}/whole/vmfb/scalars.vmfb")) == local

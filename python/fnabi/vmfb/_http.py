@@ -51,7 +51,7 @@ NAMES_MOST = 100_000
 _FOR_ANY_HOST = {"accept", "accept-encoding", "accept-language", "host", "user-agent"}
 """The headers of a user that another host gets too."""
 
-_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
+_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)", re.ASCII | re.IGNORECASE)
 
 
 class UnknownSizeError(OSError):
@@ -244,7 +244,7 @@ class HttpStore(Store):
                 return b"", self.identity(answer)._replace(size=size)
             check_status(answer, (200, 206))
             encoding = found.get("Content-Encoding", "identity")
-            if encoding != "identity":
+            if encoding.lower() not in ("identity", ""):
                 raise fault(f"the server encodes its answer as {encoding}, which was not asked for")
             sent = start
             if answer.status == 206:
