@@ -579,6 +579,7 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
             for language in ([], ["--language=c-header"])
         ),
         (["help", "inspect", "verify"], "unexpected argument 'verify'; help takes one VERB"),
+        (["explain", "x", "--lenient"], "--lenient is only allowed with --file"),
     ],
 )
 def test_wrong_usage(argv: list[str], text: str, run) -> None:

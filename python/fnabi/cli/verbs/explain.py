@@ -39,6 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     file: str = arguments.text
     if file == "-" == arguments.file:
         arguments.usage("TEXT and --file cannot both be standard input")
+    if arguments.lenient and arguments.file is None:
+        arguments.usage("--lenient is only allowed with --file")
     if is_remote(file):
         arguments.usage(f"TEXT is a file or -, got the URL {public(file)}")
     if len(file.split()) > 1 and not os.path.exists(file):
