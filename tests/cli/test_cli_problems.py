@@ -588,6 +588,53 @@ def test_wrong_usage(argv: list[str], text: str, run) -> None:
     assert error.endswith(f"error: {text}\n")
 
 
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [LONG],
+        ["help", LONG],
+        ["help", "inspect", LONG],
+        [f"--{LONG}"],
+        ["--version", LONG],
+        ["inspect", f"--{LONG}", CLASSIFIER],
+        ["inspect", f"-{LONG}", CLASSIFIER],
+        ["inspect", CLASSIFIER, LONG],
+        ["inspect", f"--function={LONG}", CLASSIFIER],
+        ["inspect", "--disassemble", f"--function={LONG}", CLASSIFIER],
+        ["inspect", "--extract", LONG, "folder", CLASSIFIER],
+        ["decode", f"--max-errors={'9' * 4000}%", "-o", "o.csv", "x"],
+        ["decode", f"--max-line={' ' * 5000}0", "x"],
+        ["catalog", "show", "x", LONG],
+        ["catalog", "log", "x", "y", LONG],
+        ["call", callee_library(), LONG],
+    ],
+    ids=lambda argv: " ".join(f"{each}"[:12] for each in argv),
+)
+def test_an_error_does_not_repeat_a_long_word(argv: list[Any], run) -> None:
+    status, _, error = run(*argv)
+    assert status in (1, 2)
+    assert len(error) < 1000
+
+
+def test_no_column_has_a_long_name(tmp_path: Path, run) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("a,b\n1,2\n")
+    status, _, error = run("decode", f"--column={LONG}", "-o", tmp_path / "o.csv", table)
+    assert status == 2
+    assert len(error) < 500
+
+
+@pytest.mark.parametrize("words", [[], ["inspect", "x"], ["inspect", "--dim"]])
+def test_a_long_url_hides_its_secrets(words: list[str], run) -> None:
+    status, _, error = run(*words, f"https://user:{'secret' * 60}@host/x")
+    assert status == 2
+    assert "secret" not in error
+    assert "'https://host/x'" in error
+
+
 @pytest.mark.parametrize(
     ("argv", "status"),
     [(["inspect", ""], 1), (["verify", ""], 1), (["diff", "", ""], 3), (["find", ""], 3)],

@@ -100,7 +100,20 @@ _QUOTED = 200
 
 def quoted(value: object) -> str:
     """Return the repr of an argument, as an error shows it."""
-    return cut(repr(value), _QUOTED)
+    return _without_rest(repr(value))
+
+
+def named_as(name: str) -> str:
+    """Return a name on one line, as an error shows it without quotes."""
+    return one_line(_without_rest(name)) or repr("")
+
+
+def _without_rest(text: str) -> str:
+    if len(text) > _QUOTED and "://" in text:  # the end of a URL may show what in it is secret
+        from fnabi._base.secrets import hidden_urls
+
+        text = hidden_urls(text)
+    return cut(text, _QUOTED)
 
 
 def is_utf8(text: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from stat import S_ISFIFO
 
 from fnabi._base.files import is_same_file, named, open_file, read_stream
-from fnabi._base.text import known_names, quoted
+from fnabi._base.text import known_names, named_as, quoted
 from fnabi._base.url import is_remote
 from fnabi.cli._problems import tell
 from fnabi.cli._screen import complain, one_line, where
@@ -63,7 +63,7 @@ def size(text: str) -> int:
         raise argparse.ArgumentTypeError(f"expected bytes such as 64MiB, got {quoted(text)}")
     number = int(found[1]) << _UNITS[found[2].upper()]
     if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {quoted(text)}")
     return number
 
 
@@ -171,7 +171,7 @@ def no_function(arguments: argparse.Namespace, names: Iterable[str], noun: str =
     hint = known_names(arguments.function, names)
     complain(
         where(arguments.file),
-        one_line(f"no {noun} is named {arguments.function or repr('')}{hint}"),
+        f"no {noun} is named {named_as(arguments.function)}{one_line(hint)}",
     )
     return 1
 

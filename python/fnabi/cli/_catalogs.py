@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from fnabi._base.files import check_regular, is_duckdb
-from fnabi._base.text import did_you_mean, known_names
+from fnabi._base.text import did_you_mean, known_names, named_as
 from fnabi.cli._arguments import check_exists, is_module
 from fnabi.cli._screen import complain, counted, one_line, where
 
@@ -83,7 +83,7 @@ def told_of_names(
         names = names_of(column)
         if any(fnmatchcase(name, glob) for name in names):
             continue
-        complain(where(path), f"{_NAMED[column]} {glob or repr('')}{_meant(column, glob, names)}")
+        complain(where(path), f"{_NAMED[column]} {named_as(glob)}{_meant(column, glob, names)}")
         told = True
     return told
 

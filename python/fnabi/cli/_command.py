@@ -7,7 +7,7 @@ import io
 import os
 import sys
 
-from fnabi._base.text import did_you_mean
+from fnabi._base.text import did_you_mean, named_as, quoted
 from fnabi.cli._parser import PROGRAM, Parser, module_of, parser_of, top_parser
 from fnabi.cli.verbs import VERBS
 
@@ -133,13 +133,13 @@ def _tell_memory(status: int, *, is_process: bool) -> int:
 def _main(words: list[str], *, is_process: bool) -> int:
     if words[:1] == ["help"]:
         if len(words) > 2:
-            top_parser().error(f"unexpected argument {words[2]!r}; help takes one VERB")
+            top_parser().error(f"unexpected argument {quoted(words[2])}; help takes one VERB")
         words = [*(word for word in words[1:2] if word != "help"), "--help"]
     if not words or words[0].startswith("-"):
         return _without_verb(words)
     verb = next((each for each in VERBS if each.name == words[0]), None)
     if verb is None:
-        top_parser().error(f"{words[0]!r} is not a verb{_meant(words[0])}")
+        top_parser().error(f"{quoted(words[0])} is not a verb{_meant(words[0])}")
     if is_process:
         _import_msgspec()
     arguments = parser_of(verb).parse_args(words[1:])
@@ -189,8 +189,10 @@ def _refuse(parser: Parser, words: list[str], rest: list[str]) -> NoReturn:
     if later is not None and option not in ("--version", later):
         parser.error(f"expected a verb before {option}: {PROGRAM} {later} {option}")
     if not option.startswith("-"):
-        parser.error(f"unexpected argument {option!r}")
-    parser.error(f"there is no option {option}{did_you_mean(option, ['--help', '--version'])}")
+        parser.error(f"unexpected argument {quoted(option)}")
+    parser.error(
+        f"there is no option {named_as(option)}{did_you_mean(option, ['--help', '--version'])}"
+    )
 
 
 def _meant(word: str) -> str:

@@ -85,7 +85,7 @@ class Limit:
         except ValueError:
             self._most = -1
         if self._is_part and self._most > 100:
-            raise argparse.ArgumentTypeError(f"expected at most 100%, got {text!r}")
+            raise argparse.ArgumentTypeError(f"expected at most 100%, got {quoted(text)}")
         if not 0 <= self._most <= (100 if self._is_part else sys.maxsize):
             raise argparse.ArgumentTypeError(
                 f"expected a number or a percentage, got {quoted(text)}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from importlib import import_module
 
-from fnabi._base.text import did_you_mean, one_line, quoted
+from fnabi._base.text import did_you_mean, named_as, one_line, quoted
 from fnabi.cli._terminal import width_of
 from fnabi.cli.verbs import VERBS, Verb
 
@@ -118,7 +118,7 @@ class Parser(argparse.ArgumentParser):
         found, rest = self.parse_known_args(words + self._words[end:], found)
         if rest:
             hint = _FOR_MANY.get(self.prog.rpartition(" ")[2], "")
-            self.error(f"unexpected argument {rest[0]!r}{hint}")
+            self.error(f"unexpected argument {quoted(rest[0])}{hint}")
         return found
 
     def refuse_second(self, action: argparse.Action) -> None:
@@ -136,7 +136,7 @@ class Parser(argparse.ArgumentParser):
                 option = word.partition("=")[0]
                 meant = [each for each in _RENAMED.get(option, ()) if each in known]
                 hint = f"; it is {meant[0]} here" if meant else did_you_mean(option, known)
-                self.error(f"there is no option {option}{hint}")
+                self.error(f"there is no option {named_as(option)}{hint}")
 
     def _swallowed(self, words: Iterable[str], missing: str) -> str:
         """Return the end of an error about missing arguments that an option may have taken."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fnabi._base.moment import shown_moment
-from fnabi._base.text import shown_text
+from fnabi._base.text import quoted, shown_text
 from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, add_moment, refuse_swapped
 from fnabi.cli._catalogs import (
@@ -137,13 +137,13 @@ def _limit(text: str) -> str:
 def run(arguments: argparse.Namespace) -> int:
     words: list[str] = arguments.words
     if arguments.action == "show" and words:
-        arguments.usage(f"unexpected argument {words[0]!r}")
+        arguments.usage(f"unexpected argument {quoted(words[0])}")
     if arguments.action == "sql" and (len(words) != 1 or not words[0].strip()):
         arguments.usage("sql needs one query, in quotes")
     if arguments.action == "remove" and not words:
         arguments.usage("PATH is missing")
     if arguments.action == "log" and len(words) > 1:
-        arguments.usage(f"unexpected argument {words[1]!r}")
+        arguments.usage(f"unexpected argument {quoted(words[1])}")
     for name, action in _ONLY.items():
         if getattr(arguments, name) not in (None, False) and arguments.action != action:
             option = name.removeprefix("log_").replace("_", "-")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fnabi._base.lane import Function
-from fnabi._base.text import did_you_mean, known_names
+from fnabi._base.text import did_you_mean, known_names, named_as
 from fnabi._base.url import is_remote
 from fnabi.calls import library, registry
 from fnabi.calls._library_file import why_none
@@ -141,7 +141,7 @@ def _lacks(arguments: argparse.Namespace, loaded: library.Library) -> int:
     registered = registry.list_global_func_names() if registers else []
     if did_you_mean(arguments.function, registered) or (loaded.functions and not registers):
         return no_function(arguments, [*loaded.functions, *registered], "TVM-FFI function")
-    fault = f"no TVM-FFI function is named {one_line(arguments.function or repr(''))}"
+    fault = f"no TVM-FFI function is named {named_as(arguments.function)}"
     if loaded.functions:
         names = known_names(arguments.function, loaded.functions)
         why = f"{names} (fnabi inspect --run lists those that it registers)"

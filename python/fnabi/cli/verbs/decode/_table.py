@@ -16,7 +16,7 @@ from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 from fnabi._base.progress import show
-from fnabi._base.text import did_you_mean, is_utf8
+from fnabi._base.text import did_you_mean, is_utf8, quoted
 from fnabi._base.version import VERSION
 from fnabi.cli._output import output_format, wanted_progress
 from fnabi.cli._screen import complain, counted, where
@@ -196,7 +196,7 @@ class _OfLines(_Work):
         if name is None:
             return columns
         if not is_utf8(name) or "\0" in name:
-            self._arguments.usage(f"--text: expected UTF-8 without NUL, got {name!r}")
+            self._arguments.usage(f"--text: expected UTF-8 without NUL, got {quoted(name)}")
         load_pyarrow("fnabi decode: --text")
         found = self._with_texts(b"", columns).schema
         if found.names.count(name) > 1:
@@ -376,11 +376,15 @@ def _schema(arguments: argparse.Namespace, name: str, schema: Any, decode: _Deco
     column, names = arguments.column, schema.names
     if names.count(column) != 1:
         if column in names:
-            arguments.usage(f"--column: {name} has several columns {column!r}, expected one")
-        arguments.usage(f"--column: {name} has no column {column!r}{did_you_mean(column, names)}")
+            arguments.usage(f"--column: {name} has several columns {quoted(column)}, expected one")
+        arguments.usage(
+            f"--column: {name} has no column {quoted(column)}{did_you_mean(column, names)}"
+        )
     type = schema.field(column).type
     if not is_text(type):
-        arguments.usage(f"--column: {column!r} in {name} is {type}, expected strings or binaries")
+        arguments.usage(
+            f"--column: {quoted(column)} in {name} is {type}, expected strings or binaries"
+        )
     try:
         return decode(import_module("pyarrow").Table.from_batches([], schema)).schema
     except (CallError, NotFoundError) as problem:

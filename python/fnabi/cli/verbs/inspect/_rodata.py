@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from fnabi import vmfb
+from fnabi._base.text import named_as
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._screen import Screen, complain, counted, one_line, printed, where
 from fnabi.cli._streams import print_json
@@ -23,7 +24,7 @@ def extract_rodata(arguments: argparse.Namespace, module: vmfb.Module) -> int:
         with ended_by_signals():
             paths = extract(module.rodata, directory, name)
     except NotFoundError:
-        complain(where(arguments.file), f"no segment is named {one_line(name or repr(''))}")
+        complain(where(arguments.file), f"no segment is named {named_as(name)}")
         return 1
     if arguments.json:
         found = {"schema": _EXTRACTED_SCHEMA, "files": [str(path) for path in paths]}
