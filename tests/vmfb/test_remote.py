@@ -655,6 +655,20 @@ def test_encoded_wildcards_are_no_pattern(name: str, tmp_path: Path) -> None:
     assert {row.file for row in vmfb.scan(f"{inside}.vmfb").rows()} == {f"{inside}.vmfb"}
 
 
+@pytest.mark.parametrize("name", ["a[1]", "a*", "a?b", "a b"])
+def test_patterns_below_encoded_wildcards(name: str, tmp_path: Path) -> None:
+    for folder in (name, "a1", f"b/{name}", "b/a1"):
+        (tmp_path / folder).mkdir(parents=True)
+        shutil.copy(MODULE, tmp_path / folder / "m.vmfb")
+    base, encoded = tmp_path.as_uri(), (tmp_path / name).as_uri()
+    last = encoded.rpartition("/")[2]
+    for pattern in ("*.vmfb", "**/*.vmfb", "?.vmfb"):
+        rows = vmfb.scan(f"{encoded}/{pattern}").rows()
+        assert {row.file for row in rows} == {f"{encoded}/m.vmfb"}
+    rows = vmfb.scan(f"{base}/[b]/{last}/*.vmfb").rows()
+    assert {row.file for row in rows} == {f"{base}/b/{name}/m.vmfb"}
+
+
 def test_protocols_in_capitals(http: Server, tmp_path: Path) -> None:
     """They are those in lower case, under which a file has its name."""
     place = http.url.removeprefix("http://")

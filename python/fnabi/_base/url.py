@@ -61,16 +61,22 @@ def local_of(url: str) -> str:
 
 
 def _decoded(path: str) -> str:
-    """Return a path in which each name is as it is, or decoded where there is none like it."""
-    from urllib.parse import unquote  # most paths have no percent sign
+    """Return a path in which each name is as it is, or decoded where there is none like it.
 
-    found = ""
+    Below a name that is a pattern, those that are decoded are escaped, so that they are none.
+    """
+    from glob import escape  # most paths have no percent sign
+    from urllib.parse import unquote
+
+    found, is_pattern = "", False
     for index, name in enumerate(path.split("/")):
         before = f"{found}/" if index else ""
-        if "%" not in name or os.path.lexists(before + name) or {*"*?["} & {*name}:
-            found = before + name
-        else:
-            found = before + unquote(name, errors="surrogateescape")
+        if {*"*?["} & {*name}:
+            is_pattern = True
+        elif "%" in name and not os.path.lexists(before + name):
+            name = unquote(name, errors="surrogateescape")
+            name = escape(name) if is_pattern else name
+        found = before + name
     return found
 
 

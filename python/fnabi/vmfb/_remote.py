@@ -141,11 +141,10 @@ def _store_of(url: str, options: dict[str, Any], roots: dict[str, str]) -> Store
     store.outer = outer_of(url)
     if opened != url and "::" not in url:
         # What is listed is below the folder that was given, by which catalogs know their files.
-        store.is_plain = not is_pattern(url)  # whatever it is decoded to
-        there, given = (
-            (each if store.is_plain else folder_of(each)[0]).rstrip("/") for each in (opened, url)
-        )
-        store.alias = there.removeprefix("file://"), given
+        given = folder_of(url)[0].rstrip("/")
+        there = local_of(given).removeprefix("file://")
+        store.root = f"{there}/" if is_pattern(url) else path  # whatever it is decoded to
+        store.alias = there, given
     return store
 
 

@@ -91,7 +91,7 @@ class Store:
     Attributes:
         fs: The file system.
         path: The URL as the file system has it, with its secrets.
-        is_plain: Whether the path is no pattern, although it may look like one.
+        root: How the path begins with what is no pattern, although it may look like one.
         alias: What replaces a folder of the file system in the names of files: the folder, and a
             URL.
         outer: What follows a name in its URL, such as ``::file:///a.zip``.
@@ -108,7 +108,7 @@ class Store:
     tells_versions: ClassVar[bool] = False
     """Whether each answer has the version of the object, so that nobody has to ask for it."""
 
-    is_plain: bool = False
+    root: str = ""
 
     alias: tuple[str, str] | None = None
 
@@ -238,8 +238,11 @@ class Store:
 
         """
         path = self.path
-        if not self.is_plain and set(path) & {*self.wildcards}:
-            return await self._matching(path)
+        rest = path.removeprefix(self.root)
+        if set(rest) & {*self.wildcards}:
+            if rest == path:
+                return await self._matching(path)
+            return await self._matching(escape(self.root) + rest, self.root)
         if not status and path.endswith(suffix):
             return {path: {}}
         info = await self.info(path)
