@@ -421,6 +421,9 @@ def test_numbers_that_json_lacks(tmp_path: Path) -> None:
     assert json.loads(call("same", "Infinity", options=("--json",)).out)["result"] == {
         "float": "inf"
     }
+    for word in ("NaN", "Infinity", "-Infinity"):
+        assert call("same", word).out == f"{float(word)}\n"
+        assert f" {word} " in run("call", "--help").out.replace(",", " ").replace("\n", " ")
 
 
 # -------------------------------------------------------------------------- hostile libraries

@@ -39,11 +39,11 @@ _CALL_SCHEMA = "fnabi.call/1"
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.epilog = (
-        'An ARG is JSON (1, 2.5, true, null, "text", [1, 2], {"k": 1}), @FILE.npy for an array,'
-        " or any other text, which is passed as a string. A list is an array where the function is"
-        " known to take a tensor; f32=[1, 2], f32[2x2]=[1, 2, 3, 4] and f32[2x2]=0 are arrays of"
-        " that type anywhere; they need NumPy. Arrays that the function changes are shown after its"
-        " result."
+        'An ARG is JSON (1, 2.5, true, null, "text", [1, 2], {"k": 1}), with NaN, Infinity and'
+        " -Infinity as numbers, @FILE.npy for an array, or any other text, which is passed as a"
+        " string. A list is an array where the function is known to take a tensor; f32=[1, 2],"
+        " f32[2x2]=[1, 2, 3, 4] and f32[2x2]=0 are arrays of that type anywhere; they need NumPy."
+        " Arrays that the function changes are shown after its result."
     )
     verb.add_argument(
         "file", metavar="LIBRARY", help="a shared library; it is loaded, so its code runs"
