@@ -588,6 +588,15 @@ def test_wrong_usage(argv: list[str], text: str, run) -> None:
     assert error.endswith(f"error: {text}\n")
 
 
+@pytest.mark.parametrize("option", ["--language=pyi", "--global=x"])
+def test_what_is_neither_a_module_nor_a_library(option: str, tmp_path: Path, run) -> None:
+    file = tmp_path / "text"
+    file.write_text("no module, and no library")
+    status, out, error = run("stub", option, file)
+    assert (status, out) == (1, "")
+    assert "not an IREE module" in error
+
+
 LONG = "x" * 5000
 
 

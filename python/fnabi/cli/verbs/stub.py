@@ -100,14 +100,14 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.usage("--function is not allowed with --global")
             written = registered(file, arguments.prefix, interface=interface, output=output)
     else:
-        if arguments.language == _INTERFACE:
-            arguments.usage(f"--language {_INTERFACE} is for {_ONLY_LIBRARIES}")
-        if arguments.prefix is not None:
-            arguments.usage(f"--global is for {_ONLY_LIBRARIES}")
         if os.path.isfile(file) and source_kind(file, b""):
             complain(where(file), source_kind(file, read_or_map(file)[0]))
             return 1
         with open_module(file, arguments.lenient) as module:
+            if arguments.language == _INTERFACE:
+                arguments.usage(f"--language {_INTERFACE} is for {_ONLY_LIBRARIES}")
+            if arguments.prefix is not None:
+                arguments.usage(f"--global is for {_ONLY_LIBRARIES}")
             generate = FORMATS[arguments.language]
             written = generate(
                 module,
