@@ -413,8 +413,8 @@ static uint32_t list_of(const needs* n, const fnabi_bytecode_view* view,
 static bool find_sites(needs* n, uint32_t function) {
   const fnabi_bytecode_view* view = &n->b->functions[function].view;
   uint32_t index = 0, block = 0, size;
-  for (uint32_t o = 0; o < view->size; o += size, index++) {
-    if (o + 1 == view->size) break; /* no site; it may be an unused byte */
+  /* the last byte is no site, and may be an unused one */
+  for (uint32_t o = 0; o + 1 < view->size; o += size, index++) {
     size = fnabi_bytecode_measure(view, o, &n->m->sizes, n->error);
     if (size == 0) return false;
     if (view->code[o] == FNABI_OP_BLOCK) block = o;
