@@ -629,6 +629,7 @@ def test_an_error_does_not_repeat_a_long_word(argv: list[Any], run) -> None:
 
 
 def test_no_column_has_a_long_name(tmp_path: Path, run) -> None:
+    pytest.importorskip("pyarrow")
     table = tmp_path / "table.csv"
     table.write_text("a,b\n1,2\n")
     status, _, error = run("decode", f"--column={LONG}", "-o", tmp_path / "o.csv", table)
