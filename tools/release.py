@@ -24,6 +24,8 @@ NAMED_IN = ["docs/guide/ci.md", "docs/about/releases.md"]
 
 NUMBER = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 UNRELEASED = "## Unreleased\n"
+LONGEST = 125_000
+"""Characters that GitHub takes as the text of a release."""
 
 
 def git(*arguments: str) -> str:
@@ -63,8 +65,14 @@ def faults(version: str) -> list[str]:
         found.append(f"{version} is older than {current()}, the version of {VERSION}")
     if git("status", "--porcelain"):
         found.append("there are changes that are not committed")
-    if not section((ROOT / CHANGELOG).read_text(), UNRELEASED):
+    changed = section(read(CHANGELOG), UNRELEASED)
+    if not changed:
         found.append(f"{CHANGELOG} has nothing in its section Unreleased")
+    if len(changed) > LONGEST:
+        found.append(
+            f"the section Unreleased of {CHANGELOG} has {len(changed):,} characters, more than"
+            f" the {LONGEST:,} that GitHub takes as the text of a release"
+        )
     return found
 
 

@@ -227,6 +227,11 @@ def test_a_release_has_one_version(
     for old in ("0.1.0", "0.0.9"):
         assert run(monkeypatch, old, "--dry-run") == 1
         assert f"{old} is not newer than the tag v0.1.0" in capsys.readouterr().err
+    text = changelog.read_text()
+    changelog.write_text(text.replace("- Another.\n", "- Another.\n" * 12_000))
+    assert run(monkeypatch, "0.2.0", "--dry-run") == 1
+    assert "has 131,999 characters, more than the 125,000 that" in capsys.readouterr().err
+    changelog.write_text(text)
     assert run(monkeypatch, "0.2", "--dry-run") == 1
     assert "three numbers, such as 0.1.0, got '0.2'" in capsys.readouterr().err
 
@@ -236,6 +241,11 @@ def test_a_release_has_one_version(
     assert [each.partition(" - ")[0] for each in headings] == ["Unreleased", "0.2.0", "0.1.0"]
     assert "rev: v0.2.0\n" in (repository / "docs/guide/ci.md").read_text()
     assert release.current() == "0.2.0"
+
+
+def test_the_changes_fit_in_a_release_of_github() -> None:
+    changed = release.section(release.read(release.CHANGELOG), release.UNRELEASED)
+    assert len(changed) <= release.LONGEST
 
 
 @in_a_clone
