@@ -6,11 +6,15 @@ import ast
 import re
 import sys
 import tomllib
+from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from fnabi.cli import main
+from fnabi.cli.verbs import VERBS
 from support import documents
 
 DOCS = documents.ROOT / "docs"
@@ -78,6 +82,31 @@ def test_links_between_pages_lead_somewhere() -> None:
         for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text()):
             target = DOCS / link[1:] if link.startswith("/") else page.parent / link
             assert target.exists(), f"{page.relative_to(DOCS)} links to {link}"
+
+
+COMMANDS = re.compile(r"`fnabi ([^`]+)`|^(?: {4,}|\$ )fnabi (.+)", re.M)
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+def test_options_in_pages_are_options_of_their_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    @cache
+    def options(*words: str) -> set[str]:
+        with suppress(SystemExit):
+            main([*words, "--help"])
+        return set(OPTION.findall(capsys.readouterr().out))
+
+    verbs = {verb.name for verb in VERBS}
+    pages = [*documents.ROOT.glob("*.md"), *DOCS.rglob("*.md")]
+    found = 0
+    for page in pages:
+        for code in map("".join, COMMANDS.findall(page.read_text())):
+            words = re.match(r"(?:catalog )?[a-z-]+", code)
+            if words and words[0].split()[0] in verbs:
+                used = set(OPTION.findall(code.partition("|")[0].partition(" # ")[0]))
+                found += len(used)
+                unknown = used - options(*words[0].split())
+                assert not unknown, f"{page.relative_to(documents.ROOT)}: fnabi {code}: {unknown}"
+    assert found > 100
 
 
 INSTALLS = re.compile(
