@@ -262,6 +262,7 @@ def test_names_of_all_that_compilers_declare(element):
     [
         *("float32_foo", "float32_bf16", "float8_i8", "complex64_e4m3", "int8_tf32", "complex64_"),
         *("complex64_i", "bfloat16_tf32", "i8_bf16"),
+        *("float8_e4m3fnx4x4", "float8_e4m3fn_x4x4", "complex16_f8E4M3FNx4x4"),
     ],
 )
 def test_formats_of_other_kinds(name):

@@ -72,7 +72,7 @@ class Record(
 # "float4_e2m1fn_x2". The format of complex numbers is what MLIR calls a part that is no IEEE float.
 _DTYPE_TEXT = re.compile(
     r"(?:(void)|(bool|index|handle)|(u?int|i|float|bfloat|complex|index|handle)(\d+)"
-    r"(?:_(tf32|e\dm\d[a-z0-9]*?|(?:[su]?i|b?f)\d\w*?|index))?)(?:_?x(\d+))?",
+    r"(?:_(tf32|e\dm\d[a-wyz0-9]*|(?:[su]?i|b?f)\d[^\Wx]*|index))?)(?:_?x(\d+))?",
     re.ASCII,
 )
 _TEXT_KINDS: dict[str, DTypeKind] = {"uint": "unsigned", "int": "signed", "i": "signless"}
