@@ -1077,3 +1077,24 @@ def test_memory_that_lacks_where_python_looks_for_a_module(
     for verb, status in (("diff", 3), ("inspect", 1)):
         assert main([verb, *[str(CLASSIFIER)] * (1 + (verb == "diff"))]) == status
         assert capsys.readouterr() == ("", "fnabi: out of memory\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("find", str(MODULES / "scalars.vmfb"), "--accepts=URL"),
+        ("verify", str(MODULES / "scalars.vmfb"), "--against=URL"),
+        ("check-calls", str(MODULES / "scalars.vmfb"), "URL"),
+        ("check-abi", "URL", str(MODULES / "scalars.vmfb")),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_url_where_a_file_is_expected(run, words: tuple[str, ...]) -> None:
+    if words[0] == "check-calls":
+        pytest.importorskip("pyarrow")
+    url = "https://me:secret@127.0.0.1:9/file"
+    status, out, error = run(*(word.replace("URL", url) for word in words))
+    assert status != 0
+    assert out == ""
+    shown = "https://127.0.0.1:9/file"
+    assert error == f"fnabi: {shown}: a URL, expected the path of a file\n"

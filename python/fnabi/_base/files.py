@@ -15,6 +15,7 @@ from typing import IO, Any, TypeAlias
 
 import msgspec
 
+from fnabi._base.url import is_remote
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, MissingFileError, type_name
 
 Path: TypeAlias = "str | os.PathLike[str]"
@@ -306,7 +307,8 @@ def _status(path: Path) -> os.stat_result:
     try:
         return os.stat(path)
     except FileNotFoundError:
-        raise MissingFileError(os.fsdecode(path)) from None
+        why = "a URL, expected the path of a file" if is_remote(path) else None
+        raise MissingFileError(os.fsdecode(path), why) from None
 
 
 def program_path(name: str) -> str | None:

@@ -7,7 +7,7 @@ import os
 
 from fnabi import compat
 from fnabi._base.files import check_regular, named, write_whole
-from fnabi._base.url import public
+from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, is_module, open_checked, refuse_swapped
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime, where
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
             with named(name), open(name, "rb") as file:
                 old = baseline.parse(file.read())
         except FileNotFoundError as problem:
-            tell(problem, hint="; --update writes it")
+            tell(problem, hint="" if is_remote(name) else "; --update writes it")
             return STATUS["unreadable"]
         except FormatError as problem:
             problem.file = name
