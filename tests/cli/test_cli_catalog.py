@@ -422,6 +422,11 @@ def test_arrays_add_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert caught.value.code == 2
     wrong = capsys.readouterr().err
     assert "CATALOG is missing; --accepts takes all values after it, so write CATALOG" in wrong
+    with pytest.raises(SystemExit) as caught:
+        main(["find", "releases", "--accepts", "left.npy", "right.npy", "* -> *"])
+    assert caught.value.code == 2
+    wrong = capsys.readouterr().err
+    assert "--accepts takes all values after it, so write PATTERN before it" in wrong
 
 
 def test_find_refuses(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1086,6 +1086,7 @@ def test_memory_that_lacks_where_python_looks_for_a_module(
         ("verify", str(MODULES / "scalars.vmfb"), "--against=URL"),
         ("check-calls", str(MODULES / "scalars.vmfb"), "URL"),
         ("check-abi", "URL", str(MODULES / "scalars.vmfb")),
+        ("check-abi", "--update", "URL", str(MODULES / "scalars.vmfb")),
     ],
     ids=lambda words: words[0],
 )

@@ -21,6 +21,7 @@ import pytest
 import fnabi
 from fnabi.cli import main
 from fnabi.many._table import TableFile
+from support.paths import ROOT
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -369,12 +370,18 @@ def test_buffers_with_hostile_lengths(
     assert FAULT in problem if length >= 2**31 else "damaged Arrow stream" in problem
 
 
+MODULE = "a compiled module, which fnabi inspect reads"
+
+
 @pytest.mark.parametrize(
     ("pack", "what"),
     [
         (bz2.compress, "compressed by bzip2"),
         (lzma.compress, "compressed by xz"),
         (lambda text: text.decode().encode("utf-16"), "UTF-16"),
+        (lambda _: (ROOT / "examples/classifier.vmfb").read_bytes(), MODULE),
+        (lambda _: bytes(8) + b"IREE", MODULE),
+        (lambda _: b"PK\3\4" + bytes(60), "a ZIP archive"),
     ],
 )
 def test_files_that_are_no_tables(

@@ -303,12 +303,14 @@ def with_bytes(where: str, path: str) -> str:
     return path
 
 
+_IS_URL = "a URL, expected the path of a file"
+
+
 def _status(path: Path) -> os.stat_result:
     try:
         return os.stat(path)
     except FileNotFoundError:
-        why = "a URL, expected the path of a file" if is_remote(path) else None
-        raise MissingFileError(os.fsdecode(path), why) from None
+        raise MissingFileError(os.fsdecode(path), _IS_URL if is_remote(path) else None) from None
 
 
 def program_path(name: str) -> str | None:
@@ -408,6 +410,8 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
         try:
             number = os.open(part, _CREATE_FLAGS, 0o666)
         except OSError as problem:
+            if isinstance(problem, FileNotFoundError) and is_remote(target):
+                raise MissingFileError(target, _IS_URL) from None
             problem.filename = target  # the caller does not know the other name
             raise
         with named(target, *FULL), open(number, "wb") as file:

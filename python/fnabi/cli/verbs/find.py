@@ -86,6 +86,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     arrays = None
     if arguments.accepts is not None:
+        if any("->" in path and not os.path.exists(path) for path in arguments.accepts):
+            arguments.usage("--accepts takes all values after it, so write PATTERN before it")
         from fnabi.cli._call_values import ArgumentError, load_array  # slow
 
         try:

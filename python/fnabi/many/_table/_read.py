@@ -48,6 +48,7 @@ _KINDS: dict[bytes, Kind] = {
 }
 
 _OTHERS = {
+    rb"(?s)PK\x03\x04.{26}module\.fb|.{6}\0\0IREE": "a compiled module, which fnabi inspect reads",
     rb"BZh[1-9]1AY&SY": "compressed by bzip2",
     rb"\xfd7zXZ\x00": "compressed by xz",
     rb"PK\x03\x04": "a ZIP archive",
@@ -252,7 +253,7 @@ def open_table(
 
 
 def _refuse_other(source: Source) -> None:
-    head = source.file.peek(10)
+    head = source.file.peek(39)
     for start, what in _OTHERS.items():
         if re.match(start, head):
             expected = "Parquet, Arrow, or lines of JSON or CSV in UTF-8, also in gzip or Zstandard"
