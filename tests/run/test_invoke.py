@@ -625,6 +625,23 @@ def test_a_number_that_does_not_fit(type: Any, value: Any, reason: str) -> None:
         function(value)
 
 
+@pytest.mark.parametrize(
+    ("name", "most", "more"),
+    [("float4_e2m1fn", 6.5, 7), ("float6_e2m3fn", 7.7, 7.75), ("float6_e3m2fn", 29, 30)],
+)
+def test_floats_without_a_value_for_what_is_too_large(name: str, most: float, more: float) -> None:
+    dtype = getattr(ml_dtypes(), name, None)
+    if dtype is None:
+        pytest.skip(f"this ml_dtypes has no {name}")
+    for sign in (1, -1):
+        assert all(invoke.number_fits(DType(name), sign * each) for each in (0, 0.3, 1.5, most))
+        assert not any(invoke.number_fits(DType(name), sign * each) for each in (more, 100, 1e30))
+    marshaller = invoke.Marshaller(DEVICE)
+    types = (Buffer(DType(name), (4,)),)
+    with pytest.raises(RangeError, match=f"argument 0: 100.0 does not fit in {name}"):
+        marshaller.pack(types, [np.array([1, math.nan, 100, math.inf], np.float32)])
+
+
 def test_texts_of_another_type_are_named() -> None:
     with pytest.raises(CallError, match=r"^invoke\.signature_of: reflection: expected .* got int$"):
         invoke.signature_of({"iree.abi": 5})  # type: ignore[dict-item]

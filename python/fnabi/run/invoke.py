@@ -436,7 +436,7 @@ class Marshaller:
             kind = None
         if kind is None or _rank(kind) > _rank(to.kind):
             raise Unfit(f"expected {to}, got an array of {array.dtype}")
-        if _rank(to.kind):
+        if _rank(to.kind) and to.bits >= _HAS_NAN:
             with self._numpy.errstate(over="ignore", invalid="ignore"):
                 lost = self._numpy.isfinite(array) & ~self._numpy.isfinite(
                     array.astype(to.to_numpy())
@@ -444,7 +444,9 @@ class Marshaller:
             if lost.any():
                 raise Unfit(unfit_number(to, array[lost][0].item()), RangeError)
             return
-        for each in (array.min(), array.max()):
+        if _rank(to.kind):
+            array = array[self._numpy.isfinite(array)]
+        for each in (array.min(), array.max()) if array.size else ():
             self._check_number(to, each.item())
 
     def _packed_view(self, array: Any, element: DType, number: int) -> Any:
@@ -603,6 +605,8 @@ class Unfit(Exception):
 
 _FLOATS = ("float", "bfloat")
 _FLOAT16_MAX = 65504.0
+_HAS_NAN = 8
+"""The least bits of a float with a value for what is too large."""
 
 
 def _rank(kind: str) -> int:
@@ -656,6 +660,8 @@ def number_fits(dtype: DType, value: Any) -> bool:
         return False
     if dtype.bits >= (64 if abs(real) > _FLOAT16_MAX else 16) or not isfinite(real):
         return True  # most do
+    if dtype.bits < _HAS_NAN:  # what is too large becomes the largest number, but its half does not
+        return 2 * abs(rounded(dtype, real / 2)) <= rounded(dtype, _FLOAT16_MAX)
     return isfinite(rounded(dtype, real))
 
 
