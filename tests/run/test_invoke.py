@@ -185,11 +185,23 @@ def test_the_drop_in_agrees_with_the_original(case: str) -> None:
         assert ours == theirs
 
 
-@pytest.mark.parametrize("slots", [["slist", None, "i32"], ["stuple", "i32", None], None])
-def test_an_empty_slot_is_refused_as_by_the_original(slots: Any) -> None:
+@pytest.mark.parametrize(
+    ("slots", "kind"),
+    [
+        (["slist", None, "i32"], RuntimeError),
+        (["stuple", "i32", None], RuntimeError),
+        (["sdict", ["k", None]], RuntimeError),
+        (None, RuntimeError),
+        (["named", "x", None], RuntimeError),
+        (["py_homogeneous_list", None], ValueError),
+        (["slist", ["py_homogeneous_list", ["slist", None]]], ValueError),
+        (["ndarray", ["slist", None], 1, 2], ValueError),
+    ],
+)
+def test_an_empty_slot_is_refused_as_by_the_original(slots: Any, kind: type[Exception]) -> None:
     for invoker in (rt.FunctionInvoker, FunctionInvoker):
-        with pytest.raises(RuntimeError):
-            called(invoker, args(slots), ints(3), ([1, 2],), {})
+        with pytest.raises(kind):
+            invoker(Context(ints(3)), DEVICE, Named(args(slots)))
 
 
 @pytest.mark.parametrize("old", [*product(("x", "y", None), repeat=2)])

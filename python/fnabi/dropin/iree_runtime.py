@@ -18,7 +18,19 @@ from fnabi._base import core
 from fnabi.abi import iree_abi
 from fnabi.errors import CallError, FormatError
 from fnabi.run.invoke import Marshaller, Unfit, returned_types, rounded, stored
-from fnabi.types import Dict, DType, HomogeneousList, List, Named, Signature, Tuple, Type, Unknown
+from fnabi.types import (
+    Dict,
+    DType,
+    HomogeneousList,
+    List,
+    Named,
+    Null,
+    RefArray,
+    Signature,
+    Tuple,
+    Type,
+    Unknown,
+)
 
 __all__ = ["ArgumentError", "FunctionInvoker", "ReturnError"]
 
@@ -50,9 +62,6 @@ class _Marshaller(Marshaller):
             packed.push_float(rounded(dtype, _real(value)))
         else:
             packed.push_int(_whole(stored(dtype).bits, value))
-
-    def _push_null(self, packed: Any, type: Any, value: Any) -> None:
-        raise RuntimeError("an empty slot cannot be passed")
 
     def _integer(self, dtype: DType, register: int) -> int:
         return bool(register) if dtype.kind == "bool" else register
@@ -113,7 +122,9 @@ class FunctionInvoker:
         vm_function: The ``VmFunction``; of its ``reflection`` ``iree.abi`` is used.
 
     Raises:
-        RuntimeError: when ``iree.abi`` cannot be read.
+        RuntimeError: when ``iree.abi`` cannot be read, or has an argument or a slot of one that is
+            null, which cannot be passed.
+        ValueError: when an element of a list of one type, or of an array, is or has a null.
 
     """
 
@@ -139,6 +150,8 @@ class FunctionInvoker:
                 raise RuntimeError(f"Malformed function reflection metadata: {problem}") from None
 
         types = () if self._signature is None else self._signature.inputs
+        for type in types:
+            _refuse_null(type)
         names = [(type.name, index) for index, type in enumerate(types) if isinstance(type, Named)]
         self._places, self._positional = dict(names), len(types) - len(names)
 
@@ -214,6 +227,24 @@ class FunctionInvoker:
 
     def __repr__(self) -> str:
         return repr(self._vm_function)
+
+
+def _refuse_null(type: Type, kind: type[Exception] = RuntimeError) -> None:
+    """Refuse a type with a null in it, with the kind of exception of the original."""
+    if isinstance(type, Null):
+        raise kind("an empty slot cannot be passed")
+    if isinstance(type, Named):
+        _refuse_null(type.type, kind)
+    elif isinstance(type, (List, Tuple)):
+        for item in type.items:
+            _refuse_null(item, kind)
+    elif isinstance(type, Dict):
+        for _, item in type.items:
+            _refuse_null(item, kind)
+    elif isinstance(type, HomogeneousList) or (
+        isinstance(type, RefArray) and not isinstance(type.element, Null)
+    ):
+        _refuse_null(type.element, ValueError)
 
 
 def _flat(type: Type, value: Any) -> Any:
