@@ -891,6 +891,18 @@ def test_pack_names_what_is_wrong() -> None:
             lambda to: to.unpack([INT], []),
             "Marshaller.unpack: packed: expected a VmVariantList, got list",
         ),
+        (
+            lambda to: to.new_list("a"),
+            "Marshaller.new_list: capacity: expected an int of 0 or more, got str",
+        ),
+        (
+            lambda to: to.push_fences(1),
+            "Marshaller.push_fences: packed: expected a VmVariantList, got int",
+        ),
+        (
+            lambda to: Invoker(Context(print), DEVICE, Named(None), 5),
+            "Invoker: signature: expected Signature, got int",
+        ),
         (lambda to: invoke.Marshaller(1), "Marshaller: device: expected a HalDevice, got int"),
         (lambda to: Invoker(1, DEVICE, 1), "Invoker: context: expected a VmContext, got int"),
         (
@@ -906,6 +918,8 @@ def test_another_type_is_refused_by_name(make: Callable[[Any], Any], fault: str)
 
 def test_a_list_of_another_length_is_refused() -> None:
     marshaller = invoke.Marshaller(DEVICE)
+    with pytest.raises(ArgumentValueError, match=r"capacity: expected an int of 0 or more, got -1"):
+        marshaller.new_list(-1)
     for type, value, expected in (
         (List((INT, INT)), [1], "2 values"),
         (RefArray(Unknown(), (1,)), [[]], "a list of elements and one of dims"),

@@ -31,7 +31,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fnabi._base import core
-from fnabi._base.arguments import check_attribute, check_type
+from fnabi._base.arguments import argument_error, check_attribute, check_type
 from fnabi._base.dtype import load_numpy
 from fnabi._base.packages import why_unusable
 from fnabi._base.text import quoted
@@ -155,6 +155,8 @@ class Invoker:
     ) -> None:
         check_attribute("Invoker: context", context, "invoke", "a VmContext")
         check_attribute("Invoker: function", function, "reflection", "a VmFunction")
+        if signature is not None:
+            check_type("Invoker: signature", signature, Signature)
         reflection = function.reflection
         if is_async is None:
             is_async = reflection.get("iree.abi.model") == "coarse-fences"
@@ -248,7 +250,11 @@ class Marshaller:
 
     def new_list(self, capacity: int) -> Any:
         """Make an empty list of the runtime."""
-        return self._runtime.VmVariantList(capacity)
+        try:
+            return self._runtime.VmVariantList(capacity)
+        except TypeError:
+            where, expected = "Marshaller.new_list: capacity", "an int of 0 or more"
+            raise argument_error(where, expected, capacity, int) from None
 
     def push_fences(self, packed: Any) -> Any:
         """Push the fences of an asynchronous call and return the one that it signals at its end.
@@ -256,8 +262,14 @@ class Marshaller:
         The other one, for which the call waits, is signalled already.
         """
         done = self._runtime.HalFence.create_at(self._device.create_semaphore(0), 1)
-        packed.push_ref(self._runtime.HalFence(0))
-        packed.push_ref(done)
+        try:
+            push = packed.push_ref
+        except AttributeError:
+            where = "Marshaller.push_fences: packed"
+            check_attribute(where, packed, "push_ref", "a VmVariantList")
+            raise
+        push(self._runtime.HalFence(0))
+        push(done)
         return done
 
     def pack(self, types: Sequence[Type], values: Sequence[Any], where: str = "Invoker") -> Any:
