@@ -483,6 +483,13 @@ def test_the_template_is_sound() -> None:
     assert bytecode.verify(of_code(ret(HEAD))) == ()
 
 
+@pytest.mark.parametrize("byte", ["00", "5a", "79", "ff"])
+def test_an_unused_byte_is_no_instruction(byte: str) -> None:
+    code = ret(HEAD) + byte
+    assert bytecode.disassemble(of_code(code)) == bytecode.disassemble(of_code(ret(HEAD)))
+    assert instructions(code) == instructions(ret(HEAD))
+
+
 def test_a_finding_reads_well() -> None:
     module = of_code(HEAD + "5a" + "0100" + "0900")
     found = bytecode.verify(module)[-1]
