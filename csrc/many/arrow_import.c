@@ -89,8 +89,9 @@ int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
   if (count == 0) return 0;
   if (fnabi_arrow_is(schema->format, "+s")) {
     if (column < 0 && schema->n_children == 1) column = 0;
-    if (column < 0 || column >= schema->n_children ||
-        column >= array->n_children)
+    if (column < 0)
+      return decode_nulls(columns, schema, array, first, count, error);
+    if (column >= schema->n_children || column >= array->n_children)
       return fnabi_fail(error, FNABI_UNSUPPORTED, 0, EXPECT_TEXTS);
     if (array->n_buffers > 0 && array->null_count != 0)
       outer = array->buffers[0];

@@ -928,8 +928,8 @@ def test_duckdb() -> None:
 def test_arrow_data_of_nulls_alone() -> None:
     """Whatever its type is, and in parts."""
     pa = pytest.importorskip("pyarrow")
-    table = pa.struct([("a", pa.int8())])
-    for kind in (pa.int64(), pa.bool_(), pa.float32(), pa.date32(), pa.list_(pa.int8()), table):
+    tables = [pa.struct([(name, pa.int8()) for name in names]) for names in ("", "a", "ab")]
+    for kind in (pa.int64(), pa.bool_(), pa.float32(), pa.date32(), pa.list_(pa.int8()), *tables):
         for type in (kind, pa.dictionary(pa.int8(), kind)):
             nulls = pa.nulls(700, type)
             for data in (nulls, nulls[3:], pa.chunked_array([nulls, nulls[:0]])):
@@ -951,7 +951,11 @@ def test_arrow_data_of_nulls_alone() -> None:
 def test_arrow_data_that_is_no_text() -> None:
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"a": ["x"], "b": ["y"]})
-    for data in (pa.array([1, 2]), table, pa.array([1]).dictionary_encode(), pa.array([["x"]])):
+    empty = pa.array([None, {}], pa.struct([]))
+    for data in (
+        *(pa.array([1, 2]), table, pa.array([1]).dictionary_encode(), pa.array([["x"]])),
+        *(table.to_struct_array(), empty, empty[1:]),
+    ):
         with pytest.raises(CallError, match=r"^decode_columns: strings: unsupported Arrow type"):
             fnabi.decode_columns(data)
     with pytest.raises(CallError, match=r"^decode_columns: strings: "):
