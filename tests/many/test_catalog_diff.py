@@ -8,6 +8,7 @@ import shutil
 from itertools import product
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -64,6 +65,29 @@ def test_a_catalog_does_not_have_the_bytes_of_its_files(tmp_path: Path) -> None:
     assert main(["diff", *map(str, folders)]) == 1
     assert main(["diff", "--catalog", *map(str, folders)]) == 0
     assert main(["verify", str(folders[1])]) == 1
+
+
+def test_modules_in_archives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By their names in these, and not by those of the archives."""
+    pytest.importorskip("fsspec")
+    for name in "ab":
+        with ZipFile(tmp_path / f"{name}.zip", "w") as made:
+            made.write(RELEASES / "1.0/rank.vmfb", "d/rank.vmfb")
+
+    def answer(inner: str, *options: str) -> tuple[int, str, str]:
+        urls = [f"zip://{inner}::{tmp_path}/{name}.zip" for name in "ab"]
+        return main(["diff", *options, *urls]), *capsys.readouterr()
+
+    for inner in ("d/rank.vmfb", "d/*.vmfb", "d", ""):
+        status, output, _ = answer(inner, "--catalog")
+        assert (status, output) == (0, "compatible: 1 file: 1 compatible\n")
+    assert answer("d/rank.vmfb")[0] == 0
+    for inner in ("d/*.vmfb", "d", ""):
+        status, output, error = answer(inner)
+        assert (status, output) == (3, "")
+        assert error.endswith("; --catalog compares all modules of two URLs\n")
+    error = answer("d/other.vmfb")[2]
+    assert error.endswith("d/other.vmfb::" + f"{tmp_path}/a.zip: No such file or directory\n")
 
 
 @pytest.mark.parametrize("data", [b"", b"\x78\x01", b"not compressed"])

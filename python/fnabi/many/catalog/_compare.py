@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from fnabi._base.url import folder_of
+from fnabi._base.url import folder_of, is_remote, outer_of
 from fnabi.compat import Comparison, FileComparison, FileCompatibility
 from fnabi.compat._compare import compare_asked, without_change
 from fnabi.compat._record import RecordedModule
@@ -206,7 +206,8 @@ def _entries(rows: Rows, table: str, names_roots: bool) -> dict[str, _Entry]:
 def _relative(file: str, roots: list[str], names_roots: bool) -> str:
     for root in roots:
         if file == root:
-            return os.path.basename(file)
+            outer = outer_of(file) if is_remote(file) else ""
+            return os.path.basename(file.removesuffix(outer))
         before, after = folder_of(root)
         if file.startswith(before) and file.endswith(after):
             name = file[len(before) : len(file) - len(after)].lstrip("/")

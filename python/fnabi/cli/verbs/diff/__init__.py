@@ -11,7 +11,7 @@ import msgspec
 
 from fnabi import compat
 from fnabi._base.files import open_file
-from fnabi._base.url import is_remote, public
+from fnabi._base.url import is_pattern, is_remote, public
 from fnabi.cli._arguments import add_lenient, add_moment, open_checked, start_of, tell_empty
 from fnabi.cli._catalogs import is_catalog
 from fnabi.cli._html import add_html, check_html, write_diff_html, write_folders_html
@@ -143,6 +143,11 @@ def run(arguments: argparse.Namespace) -> int:
         if not is_baseline(problem.file):
             raise
         tell(problem, hint="; it is a baseline, with which fnabi check-abi compares a module")
+        return STATUS["unreadable"]
+    except (FileNotFoundError, IsADirectoryError) as problem:
+        if not isinstance(problem, IsADirectoryError) and not any(map(is_pattern, files)):
+            raise
+        tell(problem, hint="; --catalog compares all modules of two URLs")
         return STATUS["unreadable"]
     found = compat.compare(old, new, **where(arguments))
     if page:
