@@ -127,7 +127,7 @@ static bool find_blocks(fnabi_flow* flow, const fnabi_bytecode_view* view,
   fnabi_instruction at;
   bool ended = true;
   *calls = false;
-  for (uint32_t offset = 0; offset < view->size; offset += at.size) {
+  for (uint32_t offset = 0; offset < view->size; offset = at.next) {
     if (!fnabi_bytecode_decode(view, offset, &at, &ignored) ||
         ended != (at.op->op == FNABI_OP_BLOCK))
       return false;

@@ -173,7 +173,8 @@ static bool find_blocks(const fnabi_bytecode_view* view, fnabi_vector* blocks,
   fnabi_bytecode_sizes sizes = {{0}};
   fnabi_error ignored;
   uint32_t size;
-  for (uint32_t o = 0; o < view->size; o += size) {
+  /* the last byte is no block, and may be an unused one */
+  for (uint32_t o = 0; o + 1 < view->size; o += size) {
     size = fnabi_bytecode_measure(view, o, &sizes, &ignored);
     if (size == 0) return false;
     block found = {o, 0};
@@ -206,7 +207,7 @@ static uint64_t reads(const fnabi_bytecode* b, const fnabi_bytecode_view* view,
       for (size_t i = 0; i < s.count; i++) {
         uint32_t end = i + 1 < s.count ? first[i + 1].offset : view->size;
         uint64_t held = first[i].held;
-        for (uint32_t o = first[i].offset; held != 0 && o < end; o += at.size) {
+        for (uint32_t o = first[i].offset; held != 0 && o < end; o = at.next) {
           if (!fnabi_bytecode_decode(view, o, &at, &ignored)) break;
           held = follow(&s, &at, held);
         }

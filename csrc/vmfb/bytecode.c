@@ -175,6 +175,7 @@ bool fnabi_bytecode_decode(const fnabi_bytecode_view* view, uint32_t offset,
     operand++;
   }
   at->size = c.at - offset;
+  at->next = c.at + (ends && c.at + 1 == view->size);
   at->count = (uint8_t)(operand - at->operands);
   at->ends = ends;
   return true;
@@ -643,7 +644,7 @@ bool fnabi_bytecode_open_function(fnabi_bytecode* b, const char* data,
   clear_functions(b, (size_t)ordinal, (size_t)ordinal + 1);
   if (!read_function(b, fields, (size_t)ordinal)) return false;
   const fnabi_bytecode_view* view = &b->functions[ordinal].view;
-  for (uint32_t o = 0; o < view->size; o += at.size) {
+  for (uint32_t o = 0; o < view->size; o = at.next) {
     if (!fnabi_bytecode_decode(view, o, &at, &later)) break;
     for (int i = 0; i < at.count; i++)
       if (!read_referred(b, &at.operands[i], (size_t)ordinal, &calls))

@@ -69,7 +69,8 @@ typedef struct fnabi_operand {
 typedef struct fnabi_instruction {
   const fnabi_bytecode_op* op;
   uint32_t offset; /* in the function */
-  uint32_t size;   /* in bytes; the next instruction follows */
+  uint32_t size;   /* in bytes */
+  uint32_t next;   /* where the next is, or the size of the function */
   uint8_t count;   /* of operands; the results come last */
   bool ends;       /* the block */
   fnabi_operand operands[FNABI_OPERANDS];
@@ -86,9 +87,10 @@ typedef struct fnabi_bytecode_view {
 /* Decodes the instruction at `offset`, which must be below view->size. Fails
  * with FNABI_BYTECODE_OPCODE, or with FNABI_BYTECODE_END if it extends past the
  * end of the function; at->offset is set even then. The error's offset is in
- * the file. To iterate over a function:
+ * the file. A single byte after the last block is no instruction, since no
+ * runtime reads it. To iterate over a function:
  *
- *   for (uint32_t o = 0; o < view.size; o += at.size)
+ *   for (uint32_t o = 0; o < view.size; o = at.next)
  *     if (!fnabi_bytecode_decode(&view, o, &at, error)) return false; */
 bool fnabi_bytecode_decode(const fnabi_bytecode_view* view, uint32_t offset,
                            fnabi_instruction* at, fnabi_error* error);

@@ -447,7 +447,7 @@ static bool report_targets(check* c) {
   fnabi_instruction at;
   fnabi_error ignored;
   c->at = &at;
-  for (uint32_t o = 0; o < c->f->view.size; o += at.size) {
+  for (uint32_t o = 0; o < c->f->view.size; o = at.next) {
     if (!fnabi_bytecode_decode(&c->f->view, o, &at, &ignored)) break;
     for (int i = 0; i < at.count; i++) {
       const fnabi_operand* operand = &at.operands[i];

@@ -333,24 +333,15 @@ static bool is_inside(const fnabi_function* f, fnabi_error* error) {
   return false;
 }
 
-/* Whether the function ends with this instruction: the runtime ignores a single
- * byte after its last block. */
-static bool is_last(const printer* p, const fnabi_instruction* at) {
-  return at->ends && at->offset + at->size + 1 == p->f->view.size;
-}
-
 static bool pack_function(printer* p, size_t ordinal, fnabi_error* error) {
   fnabi_instruction at;
   size_t head = fnabi_pack_open(p->w), count = 0;
   p->f = &p->b->functions[ordinal];
   if (!is_inside(p->f, error)) return fail_in(ordinal, error);
-  for (uint32_t o = 0; o < p->f->view.size; o += at.size) {
+  for (uint32_t o = 0; o < p->f->view.size; o = at.next, count++)
     if (!fnabi_bytecode_decode(&p->f->view, o, &at, error) ||
         !pack_instruction(p, &at))
       return fail_in(ordinal, error);
-    count++;
-    if (is_last(p, &at)) break;
-  }
   fnabi_pack_close(p->w, head, count);
   return true;
 }
@@ -728,9 +719,8 @@ static bool find_markers(printer* p, fnabi_error* error) {
   fnabi_instruction at;
   uint32_t capacity = 0;
   p->marker_count = 0;
-  for (uint32_t o = 0; o < p->f->view.size; o += at.size) {
+  for (uint32_t o = 0; o < p->f->view.size; o = at.next) {
     if (!fnabi_bytecode_decode(&p->f->view, o, &at, error)) return false;
-    if (is_last(p, &at)) break;
     if (at.op->op != FNABI_OP_BLOCK) continue;
     if (p->marker_count == capacity) {
       uint32_t more = capacity == 0 ? 64 : 2 * capacity;
@@ -754,12 +744,10 @@ static bool put_function(printer* p, size_t ordinal, fnabi_error* error) {
       !fnabi_fb_spend(&p->b->fb, p->f->view.size, 0) ||
       !find_markers(p, error) || !put_head(p, ordinal))
     return fail_in(ordinal, error);
-  for (uint32_t o = 0; o < p->f->view.size; o += at.size) {
+  for (uint32_t o = 0; o < p->f->view.size; o = at.next)
     if (!fnabi_bytecode_decode(&p->f->view, o, &at, error) ||
         !put_instruction(p, &at))
       return fail_in(ordinal, error);
-    if (is_last(p, &at)) break;
-  }
   return true;
 }
 

@@ -223,8 +223,7 @@ bool fnabi_reach_open(fnabi_reach* r, const fnabi_function* function,
   fnabi_instruction at;
   if (!spend(r, function->view.size, error)) return false;
   for (uint32_t o = 0, index = 0; o < function->view.size;
-       o += at.size, index++) {
-    if (!inside && o != 0 && o + 1 == function->view.size) break; /* unused */
+       o = at.next, index++) {
     if (!fnabi_bytecode_decode(&function->view, o, &at, error)) return false;
     if (at.op->op == FNABI_OP_BLOCK) {
       r->regular &= !inside;

@@ -150,7 +150,7 @@ def test_a_real_function_of_torch_gets_wrong_values() -> None:
 def exported(convention: str, lines: list[tuple[Part, ...]], count: int = 1) -> vmfb.Module:
     """Return a module that exports functions that share their code, and has one that returns."""
     code, back = assemble(*lines), b"\x79\x5a" + b"\1\0\0\0"
-    blocks = sum(len(line) == 1 for line in lines)
+    blocks = sum(isinstance(line[0], str) for line in lines)
     function = struct.Struct("<iiIhhhh")
     rows = function.pack(len(code), len(back), 0, 0, 1, 2, 0)
     rows += function.pack(0, len(code), 3, 0, blocks, 64, 0) * count
@@ -209,6 +209,8 @@ CODES: dict[str, tuple[str, list[tuple[Part, ...]], bool]] = {
         [("first",), (b"\x58", b"\0\0\0\0", [], [2]), store(2), END],
         False,
     ),
+    "an unused byte": ("0iI_v", [("first",), store(2), END, (b"\xff",)], True),
+    "an unused byte like a block": ("0iI_v", [("first",), store(2), END, (b"\x79",)], True),
     "a few blocks": ("0iI_v", turned(5), True),
     "more blocks than are followed": ("0iI_v", turned(20), False),
     "more arguments than are placed": (f"0{'i' * 33}I_v", [("first",), store(34), END], False),

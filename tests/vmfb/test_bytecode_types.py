@@ -730,6 +730,13 @@ def test_equal_code_with_other_register_counts_is_not_shared() -> None:
     assert third is first
 
 
+@pytest.mark.parametrize("byte", [b"", b"\0", b"\x5a", b"\x79", b"\xff"])
+def test_an_unused_byte_leaves_the_types(byte: bytes) -> None:
+    code = b"\x79\x5a\x01\0\x01\x80" + byte
+    (types,) = module_of(code, [(0, len(code), 1, 2, 2)], "0rr_r").bytecode_types
+    assert str(types) == "(ref<?>, ref<?>) -> (ref<?>)"
+
+
 def test_functions_that_call_are_not_shared() -> None:
     """What a function returns that calls itself is unknown, but not to a function of its code."""
     code = b"\x79\x58" + struct.pack("<IHHHH", 0, 1, 0x8000, 1, 0x8001) + b"\x5a\0\x01\0\x01\x80"
