@@ -7,8 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -93,10 +92,11 @@ def update_logged(path: str, folder: str, chunk: int, step: int, log: str, go: C
 
     The process is killed at the file system event number `step`, if it is not 0.
     """
-    from fnabi.many.catalog import Catalog, _read, _store
+    from fnabi.many.catalog import Catalog, _read
+    from fnabi.many.catalog._update import Update
 
     number = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    read, transaction = _read._read, _store.FileStore.transaction
+    read, write = _read._read, Update._write
 
     def logged_read(files: Any, reading: Any) -> Any:
         rows = read(files, reading)
@@ -104,15 +104,15 @@ def update_logged(path: str, folder: str, chunk: int, step: int, log: str, go: C
             os.write(number, f"read {os.path.basename(file.path)}\n".encode())
         return rows
 
-    @contextmanager
-    def logged_transaction(store: Any, connection: Any) -> Iterator[None]:
-        with transaction(store, connection):
-            yield
-        os.write(number, b"committed\n")
+    def logged_write(*arguments: Any) -> Any:
+        unread = write(*arguments)
+        for row in arguments[-1].files:
+            os.write(number, f"committed {os.path.basename(row['file'])}\n".encode())
+        return unread
 
     _read._CHUNK = chunk
     _read._read = logged_read
-    _store.FileStore.transaction = logged_transaction  # type: ignore[method-assign, assignment]
+    Update._write = logged_write  # type: ignore[method-assign, assignment]
     left = _kill_at(step)
     go.send(True)
     with Catalog(path) as catalog:

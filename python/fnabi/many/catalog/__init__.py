@@ -182,7 +182,7 @@ class Catalog:
             paths: Files and folders, as for `vmfb.scan`. What is below others in the catalog
                 stays as it is. Without any, all that were given before are updated; without a
                 catalog, those of a first update that ended early.
-            threads: The number of threads that decode signatures.
+            threads: The number of threads that decode signatures. One more writes what was read.
             processes: The most processes that read files, if there are more than a thousand to
                 read. As for `multiprocessing`, a script that gives more than one needs
                 ``if __name__ == "__main__":``.

@@ -37,8 +37,8 @@ _CHUNK = 512
 _REMOTE = 128
 """The most files of stores in a batch. The metadata of two batches are in memory at a time."""
 
-_SECONDS = 2.0
-"""How long the files of a batch are read, since a kill loses what is not committed."""
+_SECONDS = 1.0
+"""How long the files of a batch are read, since a kill loses two: what is read and written then."""
 
 _OF_ERROR = ("file", "error_code", "error_offset", "error_path", "error")
 _OF_STATE = ("file_bytes", "size", "mtime_ns", "etag")

@@ -8,8 +8,9 @@ them by the catalog itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -33,14 +34,18 @@ from fnabi.many.catalog._write import (
     add_functions,
     answer_files,
     delete_files,
+    end,
     finish,
     mark_files,
+    run_in_thread,
 )
 from fnabi.vmfb._verdict import releases
 from fnabi.vmfb._walk import walk
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+    from fnabi.many.catalog._read import Batch
 
 
 _FileRow: TypeAlias = tuple[
@@ -243,6 +248,7 @@ class Update:
         if copy.version is not None and not self._goes_on:
             store.drop_unfinished()
         self._known = copy.files if self._goes_on else base.files
+        self._has_progress = self._goes_on
         self._last = base.updated
         if base.is_kept and base.version != VERSION:
             assert modified is not None
@@ -340,7 +346,6 @@ class Update:
 
         """
         store, base = self._store, self._base
-        has_progress = self._goes_on
         connection = store.begin(fresh=not base.is_kept, again=self._goes_on)
         try:
             with store.told():
@@ -352,10 +357,7 @@ class Update:
                         assert self._last is not None
                         migrate(connection, base.version, self._last)
                     self._origin.write(connection)
-                unread: dict[str, str | None] = {}
-                for more in self._read(connection, plan.read):
-                    has_progress = True
-                    unread |= more
+                unread = self._read(connection, plan.read)
                 with store.transaction(connection):
                     delete_files(connection, plan.gone)
                     mark_files(connection, plan.marks)
@@ -371,33 +373,60 @@ class Update:
                     finish(connection, time)
             store.commit(connection)
         except BaseException:
-            (store.leave if has_progress else store.discard)(connection)
+            (store.leave if self._has_progress else store.discard)(connection)
             raise
         return {*unread}, time.replace(tzinfo=UTC)
 
     def _read(
         self, connection: DuckDBPyConnection, files: list[tuple[str, Found]]
-    ) -> Iterator[dict[str, str | None]]:
-        """Read files into the tables, and yield for each batch those that keep their rows."""
+    ) -> dict[str, str | None]:
+        """Read files into the tables, and return those that keep their rows, and why.
+
+        A batch is written by a thread while this one reads the next: DuckDB takes half as long as
+        reading does, and other threads can run Python meanwhile.
+        """
         from fnabi.many.catalog._read import Reading, read_files  # searches do not need it
 
-        store, how = self._store, self._how
+        how = self._how
         known = self._known if self._base.is_kept or self._goes_on else {}
-        was_read = {name for name, each in known.items() if each.was_read}
         reading = Reading(how.lenient, how.threads, how.processes, how.options, bool(how.memory))
         size = sum(found.size or 0 for _, found in files)
-        with show(
-            how.progress, "catalog update", "Catalog.update", files=len(files), bytes=size
-        ) as advance:
-            for batch in read_files([found for _, found in files], reading):
-                good, unread = batch.without_unread(was_read)
-                with store.transaction(connection):
-                    names = [row["file"] for row in good.files]
-                    delete_files(connection, [name for name in names if name in known])
-                    add_files(connection, good.files)
-                    add_functions(connection, good.functions)
-                advance(batch.size, sum(row.get("size") or 0 for row in batch.files))
-                yield unread
+        was_read = {name for name, each in known.items() if each.was_read}
+        write = partial(self._write, connection, known, was_read)
+        unread: dict[str, str | None] = {}
+        written = None
+        try:
+            with show(
+                how.progress, "catalog update", "Catalog.update", files=len(files), bytes=size
+            ) as advance:
+                for batch in read_files([found for _, found in files], reading):
+                    if written is not None:
+                        unread |= written.result()
+                    written = run_in_thread(partial(write, batch))
+                    advance(batch.size, sum(row.get("size") or 0 for row in batch.files))
+                if written is not None:
+                    unread |= written.result()
+        finally:
+            if written is not None:
+                end(written, connection)
+        return unread
+
+    def _write(
+        self,
+        connection: DuckDBPyConnection,
+        known: Mapping[str, Known],
+        was_read: Container[str],
+        batch: Batch,
+    ) -> dict[str, str | None]:
+        """Write a batch, and return its files that keep the rows they have, and why."""
+        good, unread = batch.without_unread(was_read)
+        names = [row["file"] for row in good.files]
+        with self._store.transaction(connection):
+            delete_files(connection, [name for name in names if name in known])
+            add_files(connection, good.files)
+            add_functions(connection, good.functions)
+        self._has_progress = True
+        return unread
 
 
 def _check_exist(given: Mapping[str, str], roots: Iterable[str]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, wait
 from datetime import datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from fnabi._base.text import shown_text
@@ -24,6 +26,11 @@ from fnabi.vmfb._export import UNTYPED
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+_T = TypeVar("_T")
+
+_PATIENCE = 1.0
+"""Seconds for which an update that ends early waits for the batch that is written."""
 
 _DIGEST = (
     "CASE WHEN inputs IS NOT NULL THEN"
@@ -185,3 +192,28 @@ def add_files(connection: DuckDBPyConnection, rows: Iterable[dict[str, Any]]) ->
     connection.register("batch", table)
     connection.execute("INSERT INTO files SELECT * FROM batch")
     connection.unregister("batch")
+
+
+def run_in_thread(work: Callable[[], _T]) -> Future[_T]:
+    """Run a function in a thread of its own, or here if none can be started."""
+    future: Future[_T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as problem:
+            future.set_exception(problem)
+
+    try:
+        Thread(target=run, name="fnabi-catalog").start()
+    except RuntimeError:  # there are too many threads
+        run()
+    return future
+
+
+def end(written: Future[Any], connection: DuckDBPyConnection) -> None:
+    """Wait until a thread no longer uses a connection, whose query is interrupted after a while."""
+    wait([written], _PATIENCE)
+    while not written.done():
+        connection.interrupt()
+        wait([written], 0.01)
