@@ -34,7 +34,7 @@ import json, os, resource, sys, time
 from datetime import datetime
 sys.path.insert(0, {tests!r})
 from fnabi.cli import main
-from fnabi.many.catalog import _history, _read, _store, _update
+from fnabi.many.catalog import _history, _read, _update
 from fnabi.vmfb import _http, _store as stores
 knobs = json.loads(sys.argv[1])
 _read._CHUNK, _http._PAUSES, stores._SECONDS = 3, (), 5.0
@@ -43,21 +43,17 @@ if "clock" in knobs:
     now = datetime.fromisoformat(knobs["clock"])
     _update.next_time = lambda last: _history.next_time(last, now)
 log = os.open("log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-file_row, transaction = _read.file_row, _store.FileStore.transaction
+file_row, write = _read.file_row, _update.Update._write
 def logged(found, *arguments, **named):
     os.write(log, f"read {{found.path}}\\n".encode())
     time.sleep(knobs.get("pause", 0))
     return file_row(found, *arguments, **named)
-class Logged:
-    def __init__(self, store, connection):
-        self.inner = transaction(store, connection)
-    def __enter__(self):
-        return self.inner.__enter__()
-    def __exit__(self, *problem):
-        self.inner.__exit__(*problem)
-        os.write(log, b"committed\\n")
-_read.file_row = logged
-_store.FileStore.transaction = lambda store, connection: Logged(store, connection)
+def logged_write(*arguments):
+    unread = write(*arguments)
+    for row in arguments[-1].rows:
+        os.write(log, f"committed {{row['file']}}\\n".encode())
+    return unread
+_read.file_row, _update.Update._write = logged, logged_write
 if "limit" in knobs:
     resource.setrlimit(resource.RLIMIT_FSIZE, (knobs["limit"],) * 2)
 print("begins", flush=True)
@@ -118,18 +114,13 @@ def read_since(mark: int) -> tuple[list[str], list[str]]:
     names: list[str] = []
     again: list[str] = []
     committed: set[str] = set()
-    pending: list[str] = []
     for line in Path("log").read_text().splitlines()[mark:]:
         word, _, name = line.partition(" ")
         if word == "read":
             names.append(name)
             again += [name] * (name in committed)
-            pending.append(name)
         elif word == "committed":
-            committed.update(pending)
-            pending = []
-        else:  # of what an update has not committed nobody knows
-            pending = []
+            committed.add(name)
     return names, again
 
 

@@ -106,7 +106,7 @@ def update_logged(path: str, folder: str, chunk: int, step: int, log: str, go: C
 
     def logged_write(*arguments: Any) -> Any:
         unread = write(*arguments)
-        for row in arguments[-1].files:
+        for row in arguments[-1].rows:
             os.write(number, f"committed {os.path.basename(row['file'])}\n".encode())
         return unread
 

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -127,7 +127,8 @@ _segments = core.Decoder(tuple[rodata.Segment, ...])
 _files = core.Decoder(tuple[rodata.File, ...])
 _rwdata = core.Decoder(tuple[RwdataSegment, ...])
 _state: core.Decoder[State | None] = core.Decoder(State | None)
-_descriptors = core.Decoder(tuple[tuple[int, int, int, int, int, int, int], ...])
+_Descriptor: TypeAlias = tuple[int, int, int, int, int, int, int]
+_descriptors = core.Decoder(tuple[_Descriptor, ...])
 _range: core.Decoder[tuple[int, int] | None] = core.Decoder(tuple[int, int] | None)
 _findings = core.Decoder(tuple[Finding, ...])
 
@@ -240,8 +241,7 @@ class Module:
     @cached_property
     def functions(self) -> tuple[VmFunction, ...]:
         """All internal functions of the module; an export's `ordinal` is an index into them."""
-        signatures = self.signatures
-        rows = self._field(_FUNCTIONS, _descriptors)
+        signatures, rows = self.signatures, self._descriptors
         missing = (None,) * (len(rows) - len(signatures))
         held = self._held
         return tuple(
@@ -250,6 +250,11 @@ class Module:
                 zip(rows, signatures + missing, strict=False)
             )
         )
+
+    @cached_property
+    def _descriptors(self) -> tuple[_Descriptor, ...]:
+        """What the module says of each function beside its signature."""
+        return self._field(_FUNCTIONS, _descriptors)
 
     @cached_property
     def rodata(self) -> tuple[RodataSegment, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import IntFlag
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 from fnabi import vmfb
@@ -75,6 +75,12 @@ def answers_of(module: vmfb.Module) -> Answers | None:
 
 def flag_names(flags: IntFlag) -> list[str]:
     """Return the names of flags; bits without a name become a number."""
+    return [*_flag_names(flags)]
+
+
+@lru_cache(256, typed=True)
+def _flag_names(flags: IntFlag) -> list[str]:
+    """Do it once for flags that many modules of a fleet have."""
     rest = int(flags)
     names = []
     for flag in type(flags):

@@ -101,7 +101,7 @@ def _facts(module: vmfb.Module) -> dict[str, Any]:
             ],
             "imports": [shown_text(each.full_name) for each in module.imports],
             "exports": len(module.exports),
-            "functions": len(module.functions),
+            "functions": len(module._descriptors),
             "flatbuffer_size": layout.flatbuffer_size,
             "bytecode_size": len(module.bytecode),
             "rodata_size": sum(segment.size for segment in module.rodata),

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from importlib import import_module
 from itertools import islice
 from multiprocessing.connection import wait
@@ -47,36 +48,6 @@ _WORTH = 1024
 """The least number of files for several processes, which start as fast as some hundred are read."""
 
 
-class Batch(NamedTuple):
-    """What was read of some files.
-
-    Attributes:
-        size: The number of files, which are the first of those that were to be read.
-        files: Rows of the table ``files``.
-        functions: Rows of a scan, a pyarrow.Table.
-
-    """
-
-    size: int
-    files: list[dict[str, Any]]
-    functions: Any
-
-    def without_unread(self, kept: Container[str]) -> tuple[Batch, dict[str, str | None]]:
-        """Return the batch without the files that could not be read, and why not.
-
-        Args:
-            kept: The files for which that matters.
-
-        """
-        unread = {
-            row["file"]: row["error"]
-            for row in self.files
-            if row.get("error_code") == UNREAD and row["file"] in kept
-        }
-        rows = [row for row in self.files if row["file"] not in unread]
-        return self._replace(files=rows), unread
-
-
 class Reading(NamedTuple):
     """How files are read.
 
@@ -94,6 +65,72 @@ class Reading(NamedTuple):
     processes: int
     options: Options = None
     memory: bool = False
+
+
+class Batch:
+    """What was read of some files.
+
+    Args:
+        found: The files, the first of those that were to be read.
+        rows: Their rows of the table ``files``.
+        reading: How they were read.
+        opened: Those of stores that are open, by their names.
+
+    """
+
+    def __init__(
+        self,
+        found: Sequence[Found],
+        rows: list[dict[str, Any]],
+        reading: Reading,
+        opened: Mapping[str, RemoteFile] | None = None,
+    ) -> None:
+        self.found = found
+        self.rows = rows
+        self._reading = reading
+        self._opened = opened or {}
+
+    @cached_property
+    def functions(self) -> Any:
+        """Rows of a scan, a pyarrow.Table; files that it cannot read become rows of errors.
+
+        The files are scanned at the first access, which is for the thread that writes the rows.
+        """
+        pyarrow = import_module("pyarrow")
+
+        reading = self._reading
+        scan = Scan(
+            [
+                file
+                for file, row in zip(self.found, self.rows, strict=True)
+                if row.get("error") is None
+            ],
+            lenient=reading.lenient,
+            threads=reading.threads,
+            storage_options=reading.options,
+        )
+        scan._opened, self._opened = self._opened, {}
+        functions = pyarrow.table(scan.plain())
+        if functions["function"].null_count:  # a filter imports much
+            failed = functions.filter(functions["function"].is_null()).select(_OF_ERROR)
+            for error in failed.to_pylist():  # since its facts were read
+                at = next(at for at, row in enumerate(self.rows) if row["file"] == error["file"])
+                kept = {name: self.rows[at].get(name) for name in _OF_STATE}
+                self.rows[at] = kept | error | {"settled": False}
+        return functions
+
+    def unread(self, kept: Container[str]) -> dict[str, str | None]:
+        """Return the files that could not be read, and why not.
+
+        Args:
+            kept: The files for which that matters.
+
+        """
+        return {
+            row["file"]: row["error"]
+            for row in self.rows
+            if row.get("error_code") == UNREAD and row["file"] in kept
+        }
 
 
 def read_files(files: Sequence[Found], reading: Reading) -> Iterator[Batch]:
@@ -117,7 +154,7 @@ def read_files(files: Sequence[Found], reading: Reading) -> Iterator[Batch]:
     for chunk in chunks:
         while chunk:
             rows = _read(chunk, reading)
-            yield _batch(chunk[: len(rows)], rows, reading)
+            yield Batch(chunk[: len(rows)], rows, reading)
             chunk = chunk[len(rows) :]
     if remote:
         yield from _in_stores(_chunks(remote, min(_CHUNK, _REMOTE)), reading)
@@ -200,34 +237,9 @@ def _read_remote(
     finally:  # when interrupted, without waiting
         pool.shutdown(wait=False, cancel_futures=True)
     rows = [waiting.get(file.path) or row(file) for file in files]
-    return _batch(files, rows, reading, kept)
-
-
-def _batch(
-    files: Sequence[Found],
-    rows: list[dict[str, Any]],
-    reading: Reading,
-    opened: Mapping[str, RemoteFile] | None = None,
-) -> Batch:
-    """Return a batch of the rows of files, with those of their functions."""
-    pyarrow = import_module("pyarrow")
-
-    good = [file for file, row in zip(files, rows, strict=True) if row.get("error") is None]
-    scan = Scan(
-        good,
-        lenient=reading.lenient,
-        threads=reading.threads,
-        storage_options=reading.options,
-    )
-    scan._opened = opened or {}
-    functions = pyarrow.table(scan.plain())
-    if functions["function"].null_count:  # a filter imports much
-        failed = functions.filter(functions["function"].is_null()).select(_OF_ERROR).to_pylist()
-        for error in failed:  # since its facts were read
-            at = next(at for at, row in enumerate(rows) if row["file"] == error["file"])
-            kept = {name: rows[at].get(name) for name in _OF_STATE}
-            rows[at] = kept | error | {"settled": False}
-    return Batch(len(files), rows, functions)
+    batch = Batch(files, rows, reading, kept)
+    _ = batch.functions  # now, since what was requested is in memory until then
+    return batch
 
 
 # -------------------------------------------------------------------------------- several processes
@@ -236,7 +248,7 @@ def _batch(
 def _in_processes(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterator[Batch]:
     """Yield batches whose files processes read, in the order in which they finish.
 
-    This process scans their functions: that is the smaller part of the work, and the others start
+    Their functions are scanned here: that is the smaller part of the work, and the others start
     faster without pyarrow. Each has a pipe of its own, which breaks when it ends, even in the
     middle of an answer.
     """
@@ -266,7 +278,7 @@ def _in_processes(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterat
                     ready.send(given[ready])
                 else:
                     _end(ready, running.pop(ready))
-                yield _batch(files, answer, reading)
+                yield Batch(files, answer, reading)
     except (EOFError, ConnectionError):
         raise CatalogError("a process that reads files was ended from outside") from None
     finally:

@@ -403,7 +403,7 @@ class Update:
                     if written is not None:
                         unread |= written.result()
                     written = run_in_thread(partial(write, batch))
-                    advance(batch.size, sum(row.get("size") or 0 for row in batch.files))
+                    advance(len(batch.found), sum(each.size or 0 for each in batch.found))
                 if written is not None:
                     unread |= written.result()
         finally:
@@ -419,12 +419,13 @@ class Update:
         batch: Batch,
     ) -> dict[str, str | None]:
         """Write a batch, and return its files that keep the rows they have, and why."""
-        good, unread = batch.without_unread(was_read)
-        names = [row["file"] for row in good.files]
+        functions = batch.functions
+        unread = batch.unread(was_read)
+        rows = [row for row in batch.rows if row["file"] not in unread]
         with self._store.transaction(connection):
-            delete_files(connection, [name for name in names if name in known])
-            add_files(connection, good.files)
-            add_functions(connection, good.functions)
+            delete_files(connection, [row["file"] for row in rows if row["file"] in known])
+            add_files(connection, rows)
+            add_functions(connection, functions)
         self._has_progress = True
         return unread
 
