@@ -26,6 +26,7 @@ FAULTS = (
     *("slow", "hang", "fail", "cut", "short", "long", "other", "whole", "changing"),
     *("part", "unsized", "loop", "nowhere", "nothing", "encoded", "text"),
     *("vast", "future", "garbled", "noise", "refused", "shrunk", "beyond", "capital"),
+    *("astray", "invalid", "negative", "silent"),
 )
 
 PASSING = {"busy": "fail", "limited": "limit", "reset": "reset", "torn": "cut"}
@@ -127,12 +128,21 @@ class _Handler(Handler):
         elif fault == "noise":
             self.wfile.write(b"HTTP/9.9 200 OK\r\n\r\n")
             self.close_connection = True
+        elif fault == "negative":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n")
+            self.close_connection = True
+        elif fault == "silent":
+            self.close_connection = True
         elif fault == "limit":
             self.answer_with(429, {"Retry-After": "0"}, b"", body)
         elif fault == "fail":
             self.answer_with(503, {}, b"", body)
         elif fault == "loop":
             self.answer_with(302, {"Location": self.path}, b"", body)
+        elif fault == "astray":
+            self.answer_with(302, {"Location": "file:///etc/passwd"}, b"", body)
+        elif fault == "invalid":
+            self.answer_with(302, {"Location": "http://[/"}, b"", body)
         elif fault == "nowhere":
             self.answer_with(302, {}, b"", body)
         elif fault == "nothing":

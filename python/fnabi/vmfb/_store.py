@@ -356,6 +356,14 @@ def error_of(problem: BaseException, url: str, text: str) -> BaseException:
 
 _EMPTY_LINE = "\n\n"
 
+_OF_AIOHTTP = {
+    "ClientPayloadError": "the answer ends before it is complete",
+    "ServerDisconnectedError": "the server closes the connection before it answers",
+    "TooManyRedirects": "the server redirects too many times",  # with the status 0
+    "NonHttpUrlRedirectClientError": "the server redirects to what is no URL of HTTP",
+    "InvalidUrlRedirectClientError": "the server redirects to what is no URL",
+}
+
 
 def reason(problem: BaseException) -> str:
     """Return the text of an exception of a file system, of which there are many kinds."""
@@ -366,11 +374,12 @@ def reason(problem: BaseException) -> str:
     if isinstance(problem, OSError) and problem.strerror:
         return problem.strerror
     status, message = (getattr(problem, each, None) for each in ("status", "message"))
-    if type(problem).__name__ == "TooManyRedirects":  # of aiohttp, with the status 0
-        return "the server redirects too many times"
+    if type(problem).__name__ in _OF_AIOHTTP:
+        return _OF_AIOHTTP[type(problem).__name__]
     if status and message is not None:
         if type(problem.__cause__).__module__ == "aiohttp.http_exceptions":  # the status is made up
-            return f"the answer is not valid: {' '.join(message.partition(_EMPTY_LINE)[0].split())}"
+            text = " ".join(message.partition(_EMPTY_LINE)[0].split()).rstrip(":")
+            return f"the answer is not valid: {text}"
         return f"the server answers {status} {message}".rstrip()
     if isinstance(problem, OSError):
         return first_line(problem)
