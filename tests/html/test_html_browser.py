@@ -775,6 +775,33 @@ def test_hostile_names_are_text(browser: Browser) -> None:
     assert {c for c in shown if unicodedata.category(c) in ("Cc", "Cf")} <= {"\n", "\t"}
 
 
+@pytest.mark.parametrize("name", ["comparison", "catalog"])
+def test_hostile_names_are_text_on_other_pages(browser: Browser, tmp_path: Path, name: str) -> None:
+    """Nothing of them runs or is requested, and what nobody sees of them is shown."""
+    hostile = hostile_module()
+    if name == "comparison":
+        other = vmfb.open(ROOT / "examples" / "classifier.vmfb")
+        text = html.render_diff(hostile, other, (HOSTILE[0], HOSTILE[1]))
+    else:
+        pytest.importorskip("duckdb")
+        data = bytes(hostile._bytes(0, hostile.layout.file_size))
+        for each in HOSTILE:
+            if len(each) < 200:
+                (tmp_path / f"{each.replace('/', '|').replace(chr(0), '')}.vmfb").write_bytes(data)
+        (tmp_path / f"{HOSTILE[1]}damaged.vmfb").write_bytes(data[:100])
+        with Catalog(None) as catalog:
+            catalog.update(tmp_path)
+            text = html.render_catalog(catalog, HOSTILE[0])
+    browser.open(text)
+    browser.run(OPEN_ALL)
+    assert browser.run("return window.hacked === undefined")
+    assert browser.driver.find_elements(By.CSS_SELECTOR, "img, iframe, svg[onload]") == []
+    assert browser.run("return document.scripts.length") == 2
+    shown = browser.run("return document.body.innerText")
+    assert {c for c in shown if unicodedata.category(c) in ("Cc", "Cf")} <= {"\n", "\t"}
+    assert "<img src=x onerror=" in shown
+
+
 def test_a_script_in_the_page_cannot_run(browser: Browser) -> None:
     """The policy stops what escaping would miss."""
     text = page("std_llvmcpu").replace("</body>", "<script>window.hacked = 1</script></body>")
