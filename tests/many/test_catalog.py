@@ -6,6 +6,8 @@ import os
 import random
 import shutil
 import stat
+import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -241,6 +243,19 @@ def test_a_pattern_leaves_what_is_in_deeper_folders(path: str, tmp_path: Path) -
             assert catalog.update(f"{top}/{pattern}").removed == 0
         assert catalog.remove(f"{top}/*.vmfb") == 1
         assert catalog.remove(f"{top}/**/b.vmfb") == 2
+
+
+def test_an_update_does_without_pandas(folder: Path) -> None:
+    """It takes longer to import than small updates do, and pyarrow imports it where it can."""
+    pytest.importorskip("pandas")
+    code = (
+        "import sys, fnabi\n"
+        "with fnabi.Catalog(None) as catalog:\n"
+        "    print(catalog.update(sys.argv[1]).added > 0, 'pandas' in sys.modules)\n"
+    )
+    words = [sys.executable, "-c", code, str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == "True False\n"
 
 
 def test_threads_share_a_catalog(path: str, folder: Path) -> None:

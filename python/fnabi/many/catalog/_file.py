@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fnabi import vmfb
@@ -94,7 +93,9 @@ def _facts(module: vmfb.Module) -> dict[str, Any]:
             "version": module.version,
             "bytecode_version": ".".join(map(str, module.bytecode_version)),
             "requirements": flag_names(module.requirements),
-            "attrs": [(shown_text(key), shown_text(value)) for key, value in _last(module)],
+            "attrs": {
+                str(shown_text(key)): shown_text(value) for key, value in dict(module.attrs).items()
+            },
             "dependencies": [
                 {"name": shown_text(each.name), "minimum_version": each.minimum_version}
                 for each in module.dependencies
@@ -176,10 +177,6 @@ def _known(size: Size | None) -> int | None:
 
 def _formula(size: Size | None) -> str | None:
     return None if size is None else str(size)
-
-
-def _last(module: vmfb.Module) -> Iterable[tuple[str, str]]:
-    return dict(module.attrs).items()
 
 
 def _rwdata_size(segments: tuple[RwdataSegment, ...]) -> int:

@@ -110,7 +110,8 @@ class Batch:
             storage_options=reading.options,
         )
         scan._opened, self._opened = self._opened, {}
-        functions = pyarrow.table(scan.plain())
+        # not pyarrow.table, which would import pandas to see whether that is a frame of it
+        functions = pyarrow.RecordBatchReader.from_stream(scan.plain()).read_all()
         if functions["function"].null_count:  # a filter imports much
             failed = functions.filter(functions["function"].is_null()).select(_OF_ERROR)
             for error in failed.to_pylist():  # since its facts were read

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future, wait
 from datetime import datetime
-from importlib import import_module
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
+
+import msgspec
 
 from fnabi._base.text import shown_text
 from fnabi.many.catalog._history import retire, write_history
@@ -39,10 +40,8 @@ _DIGEST = (
 
 
 def add_functions(connection: DuckDBPyConnection, batch: Any) -> None:
-    """Add the exports of a batch of a scan, which is Arrow data."""
-    pyarrow = import_module("pyarrow")
-
-    connection.register("batch", pyarrow.table(batch))
+    """Add the exports of a batch of a scan, a pyarrow.Table."""
+    connection.register("batch", batch)
     connection.execute(
         f"CREATE OR REPLACE TEMP TABLE scanned AS SELECT *, {_DIGEST} AS digest FROM batch"
         " WHERE function IS NOT NULL"
@@ -59,8 +58,6 @@ def add_functions(connection: DuckDBPyConnection, batch: Any) -> None:
 
 def _add_signatures(connection: DuckDBPyConnection) -> None:
     """Add the signatures of scanned functions that the catalog does not have yet."""
-    pyarrow = import_module("pyarrow")
-
     again = "past_signatures WHERE digest IN (SELECT digest FROM scanned)"
     connection.execute(f"INSERT INTO signatures FROM {again}")
     connection.execute(f"DELETE FROM {again}")
@@ -73,27 +70,22 @@ def _add_signatures(connection: DuckDBPyConnection) -> None:
     )
     rows = connection.execute("SELECT digest::VARCHAR, inputs, results FROM fresh").fetchall()
     if rows:
-        made = [from_nodes(inputs, results) for _, inputs, results in rows]
-        columns = {
-            "digest": pyarrow.array([row[0] for row in rows], pyarrow.string()),
-            "message": pyarrow.array([*map(message, made)], pyarrow.binary()),
-            "signature": pyarrow.array([shown_text(str(each)) for each in made], pyarrow.string()),
-        }
-        for at, side in enumerate(SIDES, start=1):
-            ends = pyarrow.array(
-                [node_ends(row[at]) for row in rows], pyarrow.list_(pyarrow.int32())
-            )
-            columns[f"{side}_end"] = ends
-        connection.register("made", pyarrow.table(columns))
+        columns = {"digest": "UUID", "message": "BLOB", "signature": "VARCHAR"}
+        columns |= {f"{side}_end": "INTEGER[]" for side in SIDES}
+        made = []
+        for digest, *nodes in rows:
+            signature = from_nodes(*nodes)
+            values = digest, message(signature), shown_text(str(signature)), *map(node_ends, nodes)
+            made.append(dict(zip(columns, values, strict=True)))
         sides = [each.format(side) for side in SIDES for _, each in OF_SIDES.values()]
         connection.execute(
             "INSERT INTO signatures SELECT"
             " (SELECT coalesce(max(id), 0) FROM (SELECT id FROM signatures UNION ALL"
             " SELECT id FROM past_signatures)) + row_number() OVER (),"
             f" fresh.digest, message, signature, untold, {', '.join(sides)}"
-            " FROM fresh JOIN made ON fresh.digest = made.digest::UUID"
+            f" FROM fresh JOIN {_given(columns)} made USING (digest)",
+            _rows(columns, made),
         )
-        connection.unregister("made")
     connection.execute("DROP TABLE fresh")
 
 
@@ -101,11 +93,9 @@ def delete_files(connection: DuckDBPyConnection, files: list[str]) -> None:
     """Move the rows of files, and of their functions, to the past."""
     if not files:
         return
-    pyarrow = import_module("pyarrow")
-
-    connection.register("gone", pyarrow.table({"file": pyarrow.array(files, pyarrow.string())}))
+    connection.execute("CREATE TEMP TABLE gone AS SELECT unnest($files) AS file", {"files": files})
     retire(connection)
-    connection.unregister("gone")
+    connection.execute("DROP TABLE gone")
 
 
 def mark_files(
@@ -114,18 +104,12 @@ def mark_files(
     """Set why files are stale, and whether the next update reads them again at any rate."""
     if not stale:
         return
-    pyarrow = import_module("pyarrow")
-
-    columns = {
-        "file": pyarrow.array(stale.keys(), pyarrow.string()),
-        "stale": pyarrow.array(stale.values(), pyarrow.string()),
-    }
-    connection.register("marks", pyarrow.table(columns))
+    columns = {"file": "VARCHAR", "stale": "VARCHAR"}
     connection.execute(
         f"UPDATE files SET stale = marks.stale{', settled = false' if read_again else ''}"
-        " FROM marks WHERE files.file = marks.file"
+        f" FROM {_given(columns)} marks WHERE files.file = marks.file",
+        _rows(columns, ({"file": file, "stale": text} for file, text in stale.items())),
     )
-    connection.unregister("marks")
 
 
 def answer_files(
@@ -139,15 +123,14 @@ def answer_files(
         rows: The columns, and the ``row`` of the table.
 
     """
-    pyarrow = import_module("pyarrow")
-
     names = [name for name in OF_RELEASES if name in COLUMNS[table]]
-    texts = pyarrow.list_(pyarrow.string())
-    schema = pyarrow.schema([("row", pyarrow.int64()), *((name, texts) for name in names)])
-    connection.register("answered", pyarrow.Table.from_pylist([*rows], schema))
+    columns = {"row": "BIGINT"} | dict.fromkeys(names, "VARCHAR[]")
     changes = ", ".join(f"{name} = answered.{name}" for name in names)
-    connection.execute(f'UPDATE {table} SET {changes} FROM answered WHERE rowid = answered."row"')
-    connection.unregister("answered")
+    connection.execute(
+        f"UPDATE {table} SET {changes} FROM {_given(columns)} answered"
+        ' WHERE rowid = answered."row"',
+        _rows(columns, rows),
+    )
 
 
 def finish(connection: DuckDBPyConnection, time: datetime) -> None:
@@ -182,16 +165,40 @@ def _settle(connection: DuckDBPyConnection) -> None:
     connection.execute("DROP TABLE settled")
 
 
-def add_files(connection: DuckDBPyConnection, rows: Iterable[dict[str, Any]]) -> None:
+def add_files(connection: DuckDBPyConnection, rows: Iterable[Mapping[str, Any]]) -> None:
     """Add rows to ``files``; missing values become null."""
-    pyarrow = import_module("pyarrow")
+    described = connection.execute("SELECT * FROM files LIMIT 0").description or ()
+    columns = {name: str(type) for name, type, *_ in described}
+    connection.execute(f"INSERT INTO files SELECT * FROM {_given(columns)}", _rows(columns, rows))
 
-    schema = connection.sql("SELECT * FROM files LIMIT 0").to_arrow_table().schema
-    missing = dict.fromkeys(schema.names)
-    table = pyarrow.Table.from_pylist([missing | row for row in rows], schema)
-    connection.register("batch", table)
-    connection.execute("INSERT INTO files SELECT * FROM batch")
-    connection.unregister("batch")
+
+def _given(columns: Mapping[str, str]) -> str:
+    """Return SQL for a table whose rows are given as the parameter that `_rows` returns.
+
+    Arrow arrays of Python values would import pandas, wherever that is installed.
+
+    Args:
+        columns: The names of the columns and their types.
+
+    """
+    fields, values = [], []
+    for name, type in columns.items():
+        is_binary = type == "BLOB"
+        fields.append(f'"{name}" {"VARCHAR" if is_binary else type}')
+        values.append(
+            f'from_base64("row"."{name}") AS "{name}"' if is_binary else f'"row"."{name}"'
+        )
+    given = f"unnest($rows::JSON::STRUCT({', '.join(fields)})[])"
+    return f'(SELECT {", ".join(values)} FROM (SELECT {given} AS "row"))'
+
+
+def _rows(columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the parameter of a query with `_given`: JSON, with bytes in base64.
+
+    Missing values become null.
+    """
+    filled = [{name: row.get(name) for name in columns} for row in rows]
+    return {"rows": msgspec.json.encode(filled).decode()}
 
 
 def run_in_thread(work: Callable[[], _T]) -> Future[_T]:
