@@ -305,7 +305,7 @@ def test_updates_that_are_killed_again_and_again(tmp_path: Path, later: bool) ->
     kills = 0
     for attempt in range(200):
         kind = choose.random()
-        steps = choose.randrange(10, 60), choose.randrange(60, 200)
+        steps = choose.randrange(10, 26), choose.randrange(26, 80)
         step = steps[0] if attempt < 4 else choose.choice((0, *steps))
         process, _ = catalog_update.start(
             catalog_update.update_logged, path, str(folder), 3, step, str(log)
