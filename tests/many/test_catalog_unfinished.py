@@ -19,7 +19,7 @@ import pytest
 import fnabi
 from fnabi import CatalogError
 from fnabi.cli import main
-from fnabi.many.catalog import Updated, _read, _unfinished, _update, _write
+from fnabi.many.catalog import Updated, _read, _thread, _unfinished, _update
 from fnabi.many.catalog._table import VERSION
 from support import catalog_update
 from support.paths import DATA, TESTS
@@ -598,11 +598,11 @@ def test_no_thread_can_be_started(path: str, folder: Path, monkeypatch: pytest.M
 
 def test_a_batch_whose_writing_has_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """An update that was interrupted does not wait for it."""
-    monkeypatch.setattr(_write, "_PATIENCE", 0.1)
+    monkeypatch.setattr(_thread, "_PATIENCE", 0.1)
     connection = duckdb.connect()
     query = "SELECT sum(a.range * b.range) FROM range(10_000_000) a, range(10_000_000) b"
-    written = _write.run_in_thread(lambda: connection.execute(query))
-    _write.end(written, connection)
+    written = _thread.run_in_thread(lambda: connection.execute(query))
+    _thread.end(written, connection)
     assert isinstance(written.exception(), duckdb.InterruptException)
 
 

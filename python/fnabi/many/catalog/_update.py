@@ -34,10 +34,8 @@ from fnabi.many.catalog._write import (
     add_functions,
     answer_files,
     delete_files,
-    end,
     finish,
     mark_files,
-    run_in_thread,
 )
 from fnabi.vmfb._verdict import releases
 from fnabi.vmfb._walk import walk
@@ -386,6 +384,7 @@ class Update:
         reading does, and other threads can run Python meanwhile.
         """
         from fnabi.many.catalog._read import Reading, read_files  # searches do not need it
+        from fnabi.many.catalog._thread import end, run_in_thread
 
         how = self._how
         known = self._known if self._base.is_kept or self._goes_on else {}
